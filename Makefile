@@ -5,8 +5,8 @@ BIN    := $(VENV)/bin
 # This variable would make each process recompile TensorFlow's modules, as much work as running them.
 unexport PYTHONDONTWRITEBYTECODE
 PIP    := $(BIN)/python -m pip --quiet --disable-pip-version-check
-# One more test process than CI has cores, because many tests wait for child processes.
-JOBS   ?= 3
+# Twice as many test processes as CI has cores, because many tests wait for child processes.
+JOBS   ?= 4
 
 # Environment with the lowest versions that pyproject.toml allows, and tests that quickly detect a
 # version that is too low.

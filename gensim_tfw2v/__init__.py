@@ -18,6 +18,7 @@ __all__ = [
     "Downpour",
     "EarlyStopping",
     "NeighbourIndex",
+    "RandomWalks",
     "Sandblaster",
     "SubModels",
     "Synchronous",
@@ -53,6 +54,7 @@ if TYPE_CHECKING:
     from gensim_tfw2v.patch import patch_gensim
     from gensim_tfw2v.time_slices import align_models, self_similarities, train_slice
     from gensim_tfw2v.training.early_stopping import EarlyStopping
+    from gensim_tfw2v.walks.random_walks import RandomWalks
 
 #: Module of each public name. `__getattr__` imports it when the name is first used.
 _MODULES = {
@@ -60,6 +62,7 @@ _MODULES = {
     "Downpour": "options.regimes",
     "EarlyStopping": "training.early_stopping",
     "NeighbourIndex": "neighbours.neighbour_index",
+    "RandomWalks": "walks.random_walks",
     "Sandblaster": "options.regimes",
     "SubModels": "options.regimes",
     "Synchronous": "options.regimes",

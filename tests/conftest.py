@@ -3,6 +3,7 @@
 import functools
 import gc
 import os
+import shutil
 import signal
 from pathlib import Path
 
@@ -13,12 +14,19 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 import hypothesis
 import psutil
 import pytest
+import typer.testing
 
 from gensim_tfw2v import _tensorflow
 from tests import forks
 from tests.engines import train_by_graph
 
 pytest_plugins = ["tests.cpu_seconds"]
+
+# Checkpoints are flushed to disk, for which tests wait longer than for their computations. So files
+# of tests are in memory, unless little is free there, as in most containers.
+MEMORY_DISK = Path("/dev/shm")
+if MEMORY_DISK.is_dir() and shutil.disk_usage(MEMORY_DISK).free > 6 << 30:
+    os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", str(MEMORY_DISK))
 
 # Shells start background jobs with SIGINT ignored, which children inherit. Ctrl-C could not be
 # tested.
@@ -53,6 +61,9 @@ def load_without_optimizer(load=_tensorflow._load):
 
 
 _tensorflow._load = load_without_optimizer
+
+# Parsers of the commands are made once. A run that is refused takes a fifth of that time.
+typer.testing._get_command = functools.cache(typer.testing._get_command)
 
 
 @pytest.fixture(scope="module", autouse=True)

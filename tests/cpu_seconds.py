@@ -1,14 +1,17 @@
 """Pytest plugin: CPU seconds of each test file, including its processes.
 
-A run ends with a list of the most expensive files. ``--record-cpu`` writes the CPU seconds of all
-files to RECORD. Later runs start with the longest files, because a long file that starts last would
-leave the other cores idle. On shared cores, CPU seconds measure the cost of a test; its duration
-does not.
+A run ends with a list of the most expensive files. On shared cores, CPU seconds measure the cost of
+a test; its duration does not.
+
+``--record-durations`` writes the durations of all files to RECORD. Later runs start with the
+longest files, because a long file that starts last would leave the other cores idle. Waiting counts
+too.
 """
 
 import collections
 import json
 import resource
+import time
 from pathlib import Path
 
 import psutil
@@ -16,11 +19,12 @@ import pytest
 
 from tests import forks
 
-RECORD = Path(__file__).with_suffix(".json")
+RECORD = Path(__file__).with_name("durations.json")
 SHOWN = 10  # number of files that are listed
 TOLD = 5.0  # CPU seconds from which single tests are listed
 
 _taken: dict[str, float] = {}  # test id -> CPU seconds; in xdist's controller, of all workers
+_durations: dict[str, float] = {}  # test id -> seconds; in xdist's controller, of all workers
 
 
 def used() -> float:
@@ -44,7 +48,7 @@ def by_file(taken):
 
 
 def pytest_addoption(parser):
-    parser.addoption("--record-cpu", action="store_true", help=f"rewrite {RECORD.name}")
+    parser.addoption("--record-durations", action="store_true", help=f"rewrite {RECORD.name}")
 
 
 def pytest_collection_modifyitems(items):
@@ -55,11 +59,12 @@ def pytest_collection_modifyitems(items):
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)
 def pytest_runtest_protocol(item):
-    before = used()
+    before, start = used(), time.monotonic()
     try:
         return (yield)
     finally:
         _taken[item.nodeid] = used() - before
+        _durations[item.nodeid] = time.monotonic() - start
 
 
 @pytest.hookimpl(trylast=True)
@@ -70,11 +75,14 @@ def pytest_sessionfinish(session):
         name = session.config.workerinput["workerid"]
         rest = used() - sum(_taken.values())
         output["cpu_seconds"] = _taken | {f"(start and end of {name})": rest}
+        output["durations"] = _durations
 
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_testnodedown(node):
-    _taken.update(getattr(node, "workeroutput", {}).get("cpu_seconds", {}))
+    output = getattr(node, "workeroutput", {})
+    _taken.update(output.get("cpu_seconds", {}))
+    _durations.update(output.get("durations", {}))
 
 
 def pytest_terminal_summary(terminalreporter, config):
@@ -88,8 +96,7 @@ def pytest_terminal_summary(terminalreporter, config):
     for name, seconds in longest:
         if seconds >= TOLD and "::" in name:
             terminalreporter.line(f"{seconds:7.1f} {name}")
-    if config.getoption("record_cpu"):
-        ordered = {
-            name: round(took) for name, took in files.most_common() if took >= 1 and "(" not in name
-        }
+    if config.getoption("record_durations"):
+        longest_first = by_file(_durations).most_common()
+        ordered = {name: round(seconds) for name, seconds in longest_first if seconds >= 1}
         RECORD.write_text(json.dumps(ordered, indent=0) + "\n")

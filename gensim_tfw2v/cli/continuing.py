@@ -7,11 +7,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from gensim_tfw2v.cli.common import BadInput
-from gensim_tfw2v.cli.model_files import has_integers, load_saved
+from gensim_tfw2v.cli.model_files import has_integers, load_saved, wrong_kind_error
 from gensim_tfw2v.cli.training_options import flag, flags
+from gensim_tfw2v.cli.walk_options import MIN_VISITS
 
 if TYPE_CHECKING:
-    from gensim_tfw2v import TFWord2Vec
+    from gensim_tfw2v import RandomWalks, TFWord2Vec
 
 
 def continue_training(
@@ -39,12 +40,17 @@ def continue_training(
             f"{path}: its words are integers, but those of a text are strings. Train it in Python, "
             "with lists of integers: model.partial_fit(sentences)"
         )
-    from gensim_tfw2v import TFDoc2Vec, TFFastText, TFWord2Vec
+    from gensim_tfw2v import RandomWalks, TFDoc2Vec, TFFastText, TFWord2Vec
 
+    is_walks = isinstance(sentences, RandomWalks)
+    if is_walks:
+        _check_can_walk(model, sentences, path)
     TFDoc2Vec.take_over(TFFastText.take_over(model))
     if isinstance(model, TFWord2Vec):
         _set_options(model, options, path)
     else:
+        if is_walks:
+            options.setdefault("min_count", MIN_VISITS)
         model = _new_model(model, options, path)
     is_table = hasattr(sentences, "column")
     if model.has_documents and is_table:
@@ -60,6 +66,20 @@ def continue_training(
         callbacks=callbacks,
     )
     return model
+
+
+def _check_can_walk(model: Any, walks: RandomWalks, path: Path) -> None:
+    """Raise if a model cannot be trained on walks, or its words are of another type than nodes."""
+    if hasattr(model, "dv"):
+        needs = "--walks needs a Word2Vec or FastText model, because walks have no tags"
+        raise wrong_kind_error(model, path, needs)
+    words_are_integers = has_integers(getattr(model, "wv", model))
+    if words_are_integers == isinstance(walks.names[0], str):
+        kinds = ("integers", "strings") if words_are_integers else ("strings", "integers")
+        raise BadInput(
+            f"{path}: its words are {kinds[0]}, but the names of the graph's nodes are {kinds[1]}: "
+            "write the edges as a table whose columns have the type of the words"
+        )
 
 
 def _set_options(model: TFWord2Vec, options: Mapping[str, Any], path: Path) -> None:

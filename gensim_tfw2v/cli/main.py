@@ -24,6 +24,7 @@ from gensim_tfw2v.cli.querying import info, neighbours, similarity, vectors
 from gensim_tfw2v.cli.tensorboard import projector, tensorboard
 from gensim_tfw2v.cli.train import train
 from gensim_tfw2v.cli.usage import HELP, Command, Group
+from gensim_tfw2v.cli.walk_command import walks
 from gensim_tfw2v.processes.children import run_and_exit
 from gensim_tfw2v.processes.threads import defer_interrupts
 
@@ -45,6 +46,7 @@ EXPECTED_ERRORS = (
 #: Commands of the tool, in the order in which --help lists them.
 COMMANDS = (
     train,
+    walks,
     evaluate,
     info,
     neighbours,

@@ -35,7 +35,7 @@ def train_model(make: Callable[..., TFWord2Vec], **arguments: Any) -> tuple[TFWo
     Raises
     ------
     BadInput
-        If no word of the corpus is frequent enough.
+        If no word of the corpus, or no node of a graph, is frequent enough.
     """
     start = time.perf_counter()
     try:
@@ -43,6 +43,12 @@ def train_model(make: Callable[..., TFWord2Vec], **arguments: Any) -> tuple[TFWo
     except RuntimeError as error:
         if "build vocabulary" not in str(error) and "none of the corpus" not in str(error):
             raise
+        from gensim_tfw2v import RandomWalks
+
+        if isinstance(arguments.get("sentences"), RandomWalks):
+            raise BadInput(
+                "walks visit no node often enough; lower --min-count, or raise --num-walks"
+            ) from error
         raise BadInput(
             "the corpus contains no word that is frequent enough; lower --min-count, or use a "
             "larger corpus"
@@ -50,8 +56,12 @@ def train_model(make: Callable[..., TFWord2Vec], **arguments: Any) -> tuple[TFWo
     return model, time.perf_counter() - start
 
 
-def print_results(model: TFWord2Vec, seconds: float, saved: Iterable[Path] = ()) -> None:
+def print_results(
+    model: TFWord2Vec, seconds: float, saved: Iterable[Path] = (), is_on_walks: bool = False
+) -> None:
     """Print the results of a training that took `seconds`, each on a line.
+
+    If the training `is_on_walks`, its words are called nodes.
 
     The speed counts raw words of the corpus, before subsampling and including rare words, per
     second inside ``train()``. A resumed training does not count the words that were trained before
@@ -61,21 +71,23 @@ def print_results(model: TFWord2Vec, seconds: float, saved: Iterable[Path] = ())
     n_words = model.corpus_total_words * n_epochs
     n_restored = model._state.restored_words
     n_trained = n_words - n_restored
+    words = "nodes" if is_on_walks else "words"
     rows: list[tuple[str, object]] = [
-        ("vocabulary", f"{len(model.wv):,} words x {model.vector_size} dimensions")
+        ("vocabulary", f"{len(model.wv):,} {words} x {model.vector_size} dimensions")
     ]
     if model.has_documents:
         rows.append(("documents", f"{len(model.dv):,}"))
-    rows.append(("corpus", f"{model.corpus_total_words:,} words, {n_epochs} epochs"))
+    walks = f"{model.corpus_count:,} walks of " if is_on_walks else ""
+    rows.append(("corpus", f"{walks}{model.corpus_total_words:,} {words}, {n_epochs} epochs"))
     if n_trained > 0:
         speed = n_trained / max(model.total_train_time, 1e-9)
-        rows.append(("speed", f"{speed:,.0f} words/s"))
+        rows.append(("speed", f"{speed:,.0f} {words}/s"))
     rows.append(("time", f"{seconds:.1f} s, {model.total_train_time:.3g} s of it training"))
     if model.history:
         best_epoch = (model.best_epoch or 0) + 1
         rows.append(("best", f"epoch {best_epoch}: {model.best_score:.4f}"))
     if n_restored:
-        rows.append(("resumed", f"{n_restored:,} of {n_words:,} words had been trained before"))
+        rows.append(("resumed", f"{n_restored:,} of {n_words:,} {words} had been trained before"))
     if model.compute_loss:
         loss = model.mean_losses[-1]
         rows.append(("loss", f"{loss:.4f} nats per prediction in the last epoch"))

@@ -50,7 +50,7 @@ def _name_options_in_prose(message: str, command: Any) -> str:
 
     for name, option in options.items():
         param = parameters[name]
-        start = rf"(?<!the )(?<![\w./'-]){name}"
+        start = rf"(?<!the )(?<!the third )(?<![\w./'-]){name}"
         # A name without "_" can be an ordinary word, so it is replaced only before these verbs.
         end = r"(?![\w./(=-])" if "_" in name else "(?= is | must | needs )"
         if param.is_flag:

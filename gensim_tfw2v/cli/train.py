@@ -12,13 +12,21 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from gensim_tfw2v.cli import common, dialect_options, formats, model_files, model_training
+from gensim_tfw2v.cli import (
+    common,
+    dialect_options,
+    formats,
+    model_files,
+    model_training,
+    walk_options,
+)
 from gensim_tfw2v.cli.align import train_by_compass
 from gensim_tfw2v.cli.common import BadInput, Verbose, find_user_options, one_line, option
 from gensim_tfw2v.cli.continuing import continue_training
 from gensim_tfw2v.cli.corpus_argument import corpus_arguments, is_stream
 from gensim_tfw2v.cli.option_wording import name_options
 from gensim_tfw2v.cli.training_options import COMMAND_OPTIONS, check_combination
+from gensim_tfw2v.cli.walk_options import WALK_OPTIONS
 from gensim_tfw2v.messages import quoted
 from gensim_tfw2v.monitor.progress import phase
 
@@ -59,7 +67,8 @@ def train(
         typer.Argument(
             metavar="CORPUS",
             help="Text file with one sentence per line, plain or compressed, or a folder of such "
-            "files; - reads standard input. With --column, a table or a folder of tables.",
+            "files; - reads standard input. With --column, a table or a folder of tables. With "
+            "--walks, a list or table of edges.",
             allow_dash=True,
         ),
     ],
@@ -82,6 +91,26 @@ def train(
     recursive: Annotated[
         bool, option("Read the files in subfolders of CORPUS, too.", "--recursive")
     ] = False,
+    walks: Annotated[
+        bool,
+        option(
+            "Train on random walks on a graph: CORPUS is a list of edges, two names per line, or a "
+            "table of edges (Parquet, Arrow, ORC, CSV). --seed is also the seed of the walks, "
+            "--min-count is 1 by default.",
+            "--walks",
+            rich_help_panel="Walks",
+        ),
+    ] = False,
+    num_walks: walk_options.NumWalks = 10,
+    walk_length: walk_options.WalkLength = 80,
+    p: walk_options.P = 1,
+    q: walk_options.Q = 1,
+    weight: walk_options.Weight = None,
+    directed: walk_options.Directed = False,
+    restart: walk_options.Restart = 0,
+    start_nodes: walk_options.StartNodes = None,
+    extend: walk_options.Extend = False,
+    fixed: walk_options.Fixed = False,
     vectors: common.Vectors = None,
     binary: common.Binary = False,
     init: Annotated[
@@ -171,7 +200,8 @@ def train(
         bool, _doc2vec_option("With --dbow, train words too.", "--dbow-words")
     ] = False,
     min_count: Annotated[
-        int, _vocabulary_option("Drop words that occur less often than this.", min=0)
+        int,
+        _vocabulary_option("Drop words that occur less often than this; 1 with --walks.", min=0),
     ] = 5,
     max_vocab_size: Annotated[
         int | None,
@@ -288,6 +318,7 @@ def train(
     if not hs and not negative:
         raise BadInput("--negative 0 without --hs leaves nothing to train; change one of the two")
     dialect = dialect_options.dialect_arguments(options)
+    walk_arguments = {name: options[name] for name in WALK_OPTIONS & options.keys()}
     for name in COMMAND_OPTIONS & options.keys():
         del options[name]
     if hosts is not None:
@@ -302,14 +333,17 @@ def train(
     if compass is not None:
         make = partial(train_by_compass, compass)
         inputs[compass] = "is the compass"
+    if start_nodes is not None:
+        inputs[start_nodes] = "has the names of --start-nodes"
     model_files.check_outputs(output, vectors, binary, inputs)
     formats.check_model_name(output)
     with phase("loading gensim", progress):
         model_training.model_class()  # imports the package with garbage collection suspended
-        with _print_log(FOLDERS_LOG, context.command, verbose):
-            options |= corpus_arguments(corpus, column, doc2vec, recursive, **dialect)
+        if not walks:
+            with _print_log(FOLDERS_LOG, context.command, verbose):
+                options |= corpus_arguments(corpus, column, doc2vec, recursive, **dialect)
         is_line_iterator = column is None and "sentences" in options
-        is_read_once = is_stream(corpus) or (doc2vec and is_line_iterator)
+        is_read_once = not walks and (is_stream(corpus) or (doc2vec and is_line_iterator))
         if max_vocab_size is not None and is_read_once:
             raise BadInput(
                 f"{corpus}: --max-vocab-size reads the corpus twice, which is impossible here; "
@@ -321,6 +355,10 @@ def train(
 
             patience = DEFAULT_PATIENCE if patience is None else patience
             options["callbacks"] = [EarlyStopping(early_stopping, patience=patience)]
+    if walks:
+        options["sentences"] = walk_options.read_walks(corpus, walk_arguments, seed, progress)
+        if init is None and compass is None:
+            options.setdefault("min_count", walk_options.MIN_VISITS)
     saved: list[Path] = []
     try:
         with _print_log(SESSION_LOG, context.command, verbose):
@@ -332,7 +370,7 @@ def train(
         if saved:
             result = f"saved {', '.join(str(path) for path in saved)} only"
         common.fail_stopped(error, f"; {result}{_resume_advice(checkpoint_dir)}")
-    model_training.print_results(model, seconds, saved)
+    model_training.print_results(model, seconds, saved, walks)
     for word in {*(log_words or ())} - model.wv.key_to_index.keys():
         print(f"tfw2v: --log-words: {quoted(word)} is not in the vocabulary", file=sys.stderr)
 

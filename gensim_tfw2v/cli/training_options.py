@@ -11,11 +11,12 @@ from typing import Any
 
 from gensim_tfw2v.cli.common import BadInput
 from gensim_tfw2v.cli.dialect_options import DIALECT
+from gensim_tfw2v.cli.walk_options import WALK_OPTIONS
 
 #: Options of `train` that the command itself uses, and does not pass to a model.
 COMMAND_OPTIONS = {
     *("corpus", "column", "output", "vectors", "binary", "init", "compass", "hosts", "verbose"),
-    *("early_stopping", "patience", "recursive", *DIALECT),
+    *("early_stopping", "patience", "recursive", *DIALECT, "walks", *WALK_OPTIONS),
 }
 
 #: Options that name a cluster.
@@ -31,12 +32,16 @@ NEEDED_OPTIONS = {
     "patience": ("early_stopping",),
     "binary": ("vectors",),
     **dict.fromkeys(DIALECT, ("column",)),
+    **dict.fromkeys(WALK_OPTIONS, ("walks",)),
     "wire": CLUSTER_OPTIONS,
     "checkpoint_minutes": ("checkpoint_dir", *CLUSTER_OPTIONS),
 }
 
 #: Options that ``--compass`` excludes: it trains Word2Vec by threads of this machine.
 EXCLUDED_BY_COMPASS = {"init", "fasttext", "doc2vec", "cluster", "hosts", "regime", "wire"}
+
+#: Options that ``--walks`` excludes: they describe how to read a text.
+EXCLUDED_BY_WALKS = {"column", "recursive", *DIALECT}
 
 #: Switches that set an option to False, unless the switch is ``--no-`` and the option's name.
 OFF_SWITCHES = {"sg": "--cbow", "cbow_mean": "--cbow-sum", "dm": "--dbow"}
@@ -69,6 +74,11 @@ def check_combination(options: Mapping[str, Any]) -> None:
             f"{flags(options, excluded)}: excluded by --compass, which trains Word2Vec by threads "
             "of this machine; leave one of them out"
         )
+    if "walks" in options and (excluded := EXCLUDED_BY_WALKS & options.keys()):
+        raise BadInput(
+            f"{flags(options, excluded)}: excluded by --walks, because CORPUS is a graph; leave "
+            "one of them out"
+        )
     unmet: dict[tuple[str, ...], list[str]] = {}
     for name, needed in NEEDED_OPTIONS.items():
         if name in options and not options.keys() & set(needed):
@@ -80,6 +90,10 @@ def check_combination(options: Mapping[str, Any]) -> None:
         )
     if "doc2vec" in options and options.keys() & {"fasttext", "sg"}:
         raise BadInput("--doc2vec excludes --fasttext, --sg and --cbow; use --dm or --dbow")
+    if "doc2vec" in options and "walks" in options:
+        raise BadInput(
+            "--doc2vec excludes --walks, because walks have no tags; leave one of them out"
+        )
     if options.get("sg") and (unused := options.keys() & {"corrected_cbow", "cbow_mean"}):
         raise BadInput(
             f"{flags(options, unused)}: works only with --cbow, not with --sg; leave out one"

@@ -167,6 +167,11 @@ class EncodedCorpus(OnDisk):
         )
 
     @property
+    def is_drawn(self) -> bool:
+        """Return whether the entries are drawn during training, so that sentences are walks."""
+        return self.walk_file is not None
+
+    @property
     def walk_file(self) -> Path | None:
         """Path of the file from which walks are drawn; None if the corpus is a text."""
         paths = [Path(shard.path) for shard in self._shards if shard.is_drawn]

@@ -80,9 +80,8 @@ class CorpusReader:
         item = "sentence" if tags is None else "document"
         identity = _identity_of(source)  # before reading: a change during it is then noticed
         corpus = find_corpus(source, config, tags)
-        with progress_bar(
-            "counting words", config.progress, unit=corpus.unit, total=corpus.total
-        ) as bar:
+        label = "counting nodes" if corpus.unit == "walks" else "counting words"
+        with progress_bar(label, config.progress, unit=corpus.unit, total=corpus.total) as bar:
 
             def progress(*state: int) -> None:
                 n_words, n_sentences, n_word_types, _ = state

@@ -131,9 +131,15 @@ class Training:
                 self.log = self._open_log(config.log)
                 resources.callback(self.log.close)
             # last, because the bars of earlier phases use the same line
-            total = corpus.total_raw_words * model.epochs
-            bar_options = {"total": total, "initial": self.restored[0], "unit": "words"}
-            self.bar = progress_bar("training", config.progress, smoothing=0.1, **bar_options)
+            n_epoch = corpus.total_sentences if corpus.is_drawn else corpus.total_raw_words
+            self.bar = progress_bar(
+                "training",
+                config.progress,
+                smoothing=0.1,
+                total=n_epoch * model.epochs,
+                initial=self._bar_position,
+                unit="walks" if corpus.is_drawn else "words",
+            )
             resources.callback(self.bar.close)
             #: Close everything: free the tables, remove the encoded corpus.
             self.close = resources.pop_all().close
@@ -354,7 +360,7 @@ class Training:
                 model.running_training_loss += report.loss  # a callback may reset the sum
             if self.log is not None:
                 self.log.unit(report, self._n_raw_words_trained)
-            self.bar.update(report.unit.raw_words)
+            self.bar.update(self._bar_position - self.bar.n)
             log.progress(position)
             if time.monotonic() >= self._due:
                 self._is_due.set()
@@ -445,7 +451,7 @@ class Training:
         lost_loss = self.position.total_loss - self._model_position.total_loss
         self._model.running_training_loss -= lost_loss
         self.position = copy.deepcopy(self._model_position)
-        self.bar.update(self._n_raw_words_trained - self.bar.n)
+        self.bar.update(self._bar_position - self.bar.n)
 
     def _resume(self) -> bool:
         """Restore the last checkpoint on disk, and return whether there was one."""
@@ -516,3 +522,10 @@ class Training:
     def _n_raw_words_trained(self) -> int:
         """Number of raw words that have been trained on, over all epochs."""
         return self.position.epoch * self.corpus.total_raw_words + self.position.raw_words
+
+    @property
+    def _bar_position(self) -> int:
+        """Number of raw words, or of drawn walks, that have been trained on, over all epochs."""
+        if self.corpus.is_drawn:
+            return self.position.epoch * self.corpus.total_sentences + self.position.sentences
+        return self._n_raw_words_trained

@@ -13,6 +13,7 @@ from gensim_tfw2v.files.temporary import TemporaryFolder
 from gensim_tfw2v.messages import quoted
 from gensim_tfw2v.options.kinds import Finite, Whole, positive
 from gensim_tfw2v.processes.threads import in_threads
+from gensim_tfw2v.typed_words import read_integer
 from gensim_tfw2v.walks.graph_readers import read_graph
 from gensim_tfw2v.walks.walk_corpus import WalkCorpus
 from gensim_tfw2v.walks.walk_file import WalkOptions, write_walk_file
@@ -57,7 +58,8 @@ class RandomWalks(CorpusSource):
     restart : float
         Probability, at each step, to return to the start of the walk instead.
     start_nodes : iterable, optional
-        Names of the nodes at which walks start; by default all nodes.
+        Names of the nodes at which walks start; by default all nodes. Integers may also be strings
+        of digits, as they are in a text.
     extend : bool
         For graphs with weights: treat light edges like missing ones, as node2vec+ does (Liu et al.
         2023).
@@ -115,8 +117,8 @@ class RandomWalks(CorpusSource):
         starts = None if start_nodes is None else _node_numbers(start_nodes, self.names)
         if extend and csr_graph.weights is None:
             raise ValueError(
-                "extend=True has no effect, because all edges have the same weight: pass the "
-                "weights (weight=), or leave extend out"
+                "extend=True has no effect, because all edges have the same weight: set weight, "
+                "or leave out extend"
             )
         self._n_starts = len(self.names) if starts is None else len(starts)
         if len(self) > MAX_WALKS:
@@ -149,12 +151,19 @@ class RandomWalks(CorpusSource):
 
     def __iter__(self) -> Iterator[list[Any]]:
         """Yield the walks of an epoch, as lists of names; each iteration is a new epoch."""
-        epoch = self._n_iterations
-        self._n_iterations += 1
-        for nodes in self._pieces(epoch, len(self)):
+        for nodes in self.batches():
             lengths = np.count_nonzero(nodes >= 0, axis=1)
             for walk, length in zip(nodes.tolist(), lengths.tolist(), strict=True):
                 yield [self.names[node] for node in walk[:length]]
+
+    def batches(self) -> Iterator[Ids]:
+        """Yield the walks of an epoch in batches, as `sample` returns them, for use by NumPy.
+
+        Each call is a new epoch, as each iteration is; memory holds a few batches.
+        """
+        epoch = self._n_iterations
+        self._n_iterations += 1
+        yield from self._pieces(epoch, len(self))
 
     def sample(self, n: int | None = None) -> Ids:
         """Return the first walks of the first epoch, as numbers of nodes.
@@ -212,7 +221,10 @@ def _node_numbers(start_nodes: Iterable[Any], names: Sequence[Any]) -> NDArray[n
         )
     number_of = {name: number for number, name in enumerate(names)}
     try:
-        numbers = [number_of[name] for name in start_nodes]
+        numbers = [
+            number_of[name] if name in number_of else number_of[_integer(name)]
+            for name in start_nodes
+        ]
     except KeyError as error:
         raise ValueError(
             f"start_nodes has {quoted(error.args[0])}, which is no node of the graph. Its first "
@@ -221,3 +233,9 @@ def _node_numbers(start_nodes: Iterable[Any], names: Sequence[Any]) -> NDArray[n
     if not numbers:
         raise ValueError("start_nodes is empty: leave it out to start at all nodes")
     return np.array(numbers, np.int32)
+
+
+def _integer(name: Any) -> Any:
+    """Return the integer that a string consists of; otherwise `name` itself."""
+    integer = read_integer(name) if isinstance(name, str) else None
+    return name if integer is None else integer

@@ -154,6 +154,7 @@ NOT_RUN = ("cluster check", "cluster local", "cluster logs", "cluster ssh", "clu
 #: Arguments of the remaining commands.
 CALLS = {
     "train": "CORPUS -o OUT --vector-size 4 --epochs 1 --no-progress",
+    "walks": "GRAPH -o -",
     "evaluate": "MODEL --no-standard",
     "info": "MODEL",
     "neighbours": "MODEL the -n 200",
@@ -229,7 +230,8 @@ def test_closed_pipes_exit_silently_and_full_disks_are_errors(
 ):
     words, known = tmp_path / "words", {"MODEL": models["model"], "CORPUS": corpus}
     words.write_text("the\nof\n")
-    known |= {name: tmp_path / name for name in ("OUT", "LOGS")}
+    known |= {name: tmp_path / name for name in ("OUT", "LOGS", "GRAPH")}
+    known["GRAPH"].write_text("a b\nb c\n")
     calls = [
         ([*name.split(), *(str(known.get(word, word)) for word in CALLS.get(name, "").split())],
          str(words), list(streams))

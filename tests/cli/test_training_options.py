@@ -15,7 +15,7 @@ import typer
 from click.testing import CliRunner
 from gensim.models import KeyedVectors, Word2Vec
 
-from gensim_tfw2v import TFDoc2Vec, TFFastText, TFWord2Vec
+from gensim_tfw2v import RandomWalks, TFDoc2Vec, TFFastText, TFWord2Vec
 from gensim_tfw2v.cli.main import app
 from gensim_tfw2v.cli.option_wording import PYTHON_NAMES
 from gensim_tfw2v.cli.train import train
@@ -104,6 +104,45 @@ DIALECT = {
     "table_encoding": (["--column", "words", "--table-encoding", "utf-16"], "utf-16"),
     "lists": (["--column", "words", "--lists", "json"], "json"),
 }
+#: Options of walks, with the value of an attribute of `RandomWalks`.
+WALKS = {
+    "num_walks": (["--walks", "--num-walks", "2"], 2),
+    "walk_length": (["--walks", "--walk-length", "5"], 5),
+    "p": (["--walks", "--p", "0.5"], 0.5),
+    "q": (["--walks", "--q", "2"], 2),
+    "restart": (["--walks", "--restart", "0.1"], 0.1),
+    "fixed": (["--walks", "--fixed"], True),
+}
+#: Options of walks, with arguments of `RandomWalks` for the same walks.
+WALK_ARGUMENTS = {
+    "weight": (["--walks", "--weight", "w"], {"weight": "w"}),
+    "directed": (["--walks", "--directed"], {"directed": True}),
+    "start_nodes": (["--walks", "--start-nodes", "starts.txt"], {"start_nodes": ["the", "of"]}),
+    "extend": (["--walks", "--weight", "w", "--extend", "--q", "9"],
+               {"weight": "w", "extend": True, "q": 9}),
+}  # fmt: skip
+
+
+def has_walks(arguments, it):
+    """Return whether a training's walks are those of `RandomWalks` with some arguments."""
+    walks = it.source
+    expected = RandomWalks(
+        "edges.tsv", num_walks=walks.num_walks, walk_length=walks.walk_length, **arguments
+    )
+    return walks.sample().tolist() == expected.sample().tolist()
+
+
+RESULTS |= {
+    "walks": (["--walks"], lambda it: type(it.source), RandomWalks),
+} | {
+    name: (typed, lambda it, name=name: getattr(it.source, name), value)
+    for name, (typed, value) in WALKS.items()
+} | {
+    name: (typed, partial(has_walks, arguments), True)
+    for name, (typed, arguments) in WALK_ARGUMENTS.items()
+}  # fmt: skip
+#: All options of walks.
+ALL_WALKS = {"walks", *WALKS, *WALK_ARGUMENTS}
 
 
 def read_dialect(name, it):
@@ -136,7 +175,7 @@ WAYS = {
                         "bucket", "doc2vec", "dm", "dbow_words", "compass", "layout"}),
     "doc2vec-model": (["--init", "doc2vec"],
                       {"hs", "sg", "cbow_mean", "sorted_vocab", "tables_dir", "fasttext", "min_n",
-                       "max_n", "bucket", "dm", "dbow_words", "compass", "layout"}),
+                       "max_n", "bucket", "dm", "dbow_words", "compass", "layout", *ALL_WALKS}),
     "vectors": (["--init", "vectors.txt"],
                 {"sorted_vocab", "fasttext", "min_n", "max_n", "bucket", "doc2vec", "dm",
                  "dbow_words", "compass"}),
@@ -147,8 +186,11 @@ WAYS = {
     "fasttext": ([*FASTTEXT],
                  {"tables_dir", "doc2vec", "dm", "dbow_words", "init", "compass", "layout"}),
     "doc2vec": (["--doc2vec"],
-                {"sg", "fasttext", "min_n", "max_n", "bucket", "init", "compass", "layout"}),
-    "table": (["--column", "words"], set()),
+                {"sg", "fasttext", "min_n", "max_n", "bucket", "init", "compass", "layout",
+                 *ALL_WALKS}),
+    "table": (["--column", "words"], ALL_WALKS),
+    "walks": (["--walks", "--walk-length", "9"],
+              {"column", "recursive", *DIALECT, "doc2vec", "dm", "dbow_words"}),
     "stdin": (["-"], {"max_vocab_size", "column", "recursive", *DIALECT}),
     "cluster": (["--cluster", "local:ps=1,worker=2"], {"hosts", "compass"}),
 }  # fmt: skip
@@ -165,6 +207,7 @@ def folder(tmp_path_factory, corpus):
     (folder / "recursive/y=1").mkdir(parents=True)
     pq.write_table(pa.table({"words": rows}), folder / "recursive/y=1/table.parquet")
     write_dialects(folder, rows)
+    write_graph(folder, rows)
     (folder / "hosts.json").write_text(json.dumps(HOSTS))
     small = {"vector_size": 8, "epochs": 1, "workers": 1, "corpus_file": str(folder / "corpus.txt")}
     TFWord2Vec(**small).save(str(folder / "model"))
@@ -172,6 +215,15 @@ def folder(tmp_path_factory, corpus):
     TFFastText(**small, bucket=50).save(str(folder / "fasttext"))
     TFDoc2Vec(**small).save(str(folder / "doc2vec"))
     return folder
+
+
+def write_graph(folder, rows):
+    """Write a graph with edges between successive words, and the nodes at which walks start."""
+    words = [word for row in rows for word in row if word.isalpha()]
+    edges = sorted({edge for edge in zip(words, words[1:], strict=False) if edge[0] != edge[1]})
+    lines = [f"{a}\t{b}\t{1 + number % 5}" for number, (a, b) in enumerate(edges)]
+    (folder / "edges.tsv").write_text("\n".join(["source\ttarget\tw", *lines, ""]))
+    (folder / "starts.txt").write_text("the\nof\n")
 
 
 def write_dialects(folder, rows):
@@ -214,7 +266,6 @@ def record(monkeypatch, folder, tmp_path):
     monkeypatch.setattr(TFWord2Vec, "_open_process_launcher", lambda *_: None)
     monkeypatch.chdir(folder)
     (folder / FOLDER).mkdir(exist_ok=True)
-    text = (folder / "corpus.txt").read_text(encoding="utf-8")
 
     def run(*typed):
         calls.clear()
@@ -223,7 +274,9 @@ def record(monkeypatch, folder, tmp_path):
             if [*typed][-len(DIALECT[name][0]) :] == DIALECT[name][0]:
                 source = f"{name}.csv"
         source = "recursive" if "--recursive" in typed else source
-        with ended_pipe(text) as pipe:
+        source = "edges.tsv" if "--walks" in typed else source
+        piped_file = "edges.tsv" if "--walks" in typed else "corpus.txt"
+        with ended_pipe((folder / piped_file).read_text(encoding="utf-8")) as pipe:
             arguments = [pipe if word == "-" else word for word in typed]
             source = [] if "-" in typed else [source]
             result = CliRunner().invoke(

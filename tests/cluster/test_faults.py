@@ -262,12 +262,12 @@ def test_hung_task_is_reported_within_a_minute(standing, monkeypatch, caplog, ro
     stopped = []
 
     def be_impatient():
-        monkeypatch.setattr("gensim_tfw2v.training.training_plan.READY_SECONDS", 1.0)
+        monkeypatch.setattr("gensim_tfw2v.training.training_plan.READY_SECONDS", 0.5)
         stopped.append(time.monotonic())
 
     stopper = Stopper(standing, role, be_impatient)
     try:
-        with pytest.raises(ClusterLost, match=rf"no answer within 1 s from {role} 0 \("):
+        with pytest.raises(ClusterLost, match=rf"no answer within 0\.5 s from {role} 0 \("):
             trained(standing.cluster, regime=regime, callbacks=[stopper], epochs=1000)
     finally:
         os.kill(stopper.pid, signal.SIGCONT)

@@ -110,8 +110,29 @@ def test_killed_task_is_named_and_can_be_restarted(shared_forks, caplog):
     assert caplog.messages.count(f"ps 0 | {local.cluster.task('ps', 0)} serves") == 1
 
 
-def test_task_whose_port_is_in_use_shows_its_log(shared_forks):
+#: Runs a task that waits only briefly for a port in use.
+IMPATIENT = """
+from gensim_tfw2v.cluster import connect, server
+connect.PORT_SECONDS = 0.5
+server.main()
+"""
+
+
+@pytest.fixture
+def launcher(shared_forks, monkeypatch):
+    """Launcher of forked tasks that wait only briefly for a port in use."""
     launcher = shared_forks(isolated=False)
+    start_module = launcher.start_module
+
+    def start_task(module, *arguments, **options):
+        assert module == "gensim_tfw2v.cluster.server"
+        return start_module("tests.forked", "run", IMPATIENT, *arguments, **options)
+
+    monkeypatch.setattr(launcher, "start_module", start_task)
+    return launcher
+
+
+def test_task_whose_port_is_in_use_shows_its_log(launcher):
     local = LocalCluster(process_launcher=launcher)
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", local.cluster.task("ps", 0).port))
@@ -123,14 +144,13 @@ def test_task_whose_port_is_in_use_shows_its_log(shared_forks):
     assert not servers()
 
 
-def test_port_taken_meanwhile_is_replaced(shared_forks, monkeypatch):
+def test_port_taken_meanwhile_is_replaced(launcher, monkeypatch):
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         taken.listen()
         other, *free = free_ports(3)
         found = iter([[taken.getsockname()[1], other], free])
         monkeypatch.setattr(local_cluster, "free_ports", lambda _: next(found))
-        launcher = shared_forks(isolated=False)
         with open_cluster(LocalTasks(1, 1), process_launcher=launcher) as opened:
             opened.check()
             assert [task.port for task in opened.cluster.tasks()] == free

@@ -21,13 +21,13 @@ Connection(0, writable=False).recv_bytes()
 Connection(1, readable=False).send(("error", 1, OSError(28, "No space left on device")))
 """
 
-#: Sends signs of life for 3 s, then runs {}.
+#: Sends signs of life for 1.5 s, then runs {}.
 LIVING = """
 import time
 from multiprocessing.connection import Connection
 messages = Connection(1, readable=False)
 for _ in range(15):
-    time.sleep(0.2)
+    time.sleep(0.1)
     messages.send(("alive", 1, None))
 {}
 """
@@ -72,9 +72,9 @@ def test_os_error_of_the_coordinator_names_the_folder(tmp_path):
 
 @pytest.mark.usefixtures("by_looks")
 def test_silent_coordinator_is_cluster_lost(tmp_path, monkeypatch):
-    monkeypatch.setattr(coordinated_regime, "SILENT_SECONDS", 2.0)
+    monkeypatch.setattr(coordinated_regime, "SILENT_SECONDS", 1.0)
     opened(LIVING.format('messages.send(("done", 1, None))'), tmp_path).close()
-    with pytest.raises(ClusterLost, match="has not answered for 2 s"):
+    with pytest.raises(ClusterLost, match="has not answered for 1 s"):
         opened(LIVING.format("time.sleep(600)"), tmp_path)
 
 

@@ -56,9 +56,9 @@ def cases(n_cases, ways, seed):
 
 @functools.cache
 def forks():
-    """Context whose processes are forked from one that has imported the package."""
+    """Context whose processes are forked from one that has imported TensorFlow and the package."""
     context = multiprocessing.get_context("forkserver")
-    context.set_forkserver_preload(["tests.training.interrupted_program"])
+    context.set_forkserver_preload(["tests.training.preloaded", "tests.training.resumed_program"])
     return context
 
 

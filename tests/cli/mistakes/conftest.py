@@ -47,6 +47,13 @@ CONTENTS = {
     "utf16": ("utf16.txt", "the cat sat\n".encode("utf-16")),
     "page": ("page.html", "<!DOCTYPE html><html>404</html>"),
     "notours": ("notours.idx", bytes(100)),
+    "places": ("places.tsv", "New York\tRome\nRome\tParis\n"),
+    "weighted": ("weighted.csv", "source,target,w\na,b,2\nb,c,1\n"),
+    "negative_edges": ("negative.tsv", "a\tb\t1\nb\tc\t-2\n"),
+    "unnamed_edge": ("unnamed.tsv", "a\tb\na\t\n"),
+    "no_edges": ("noedges.tsv", "# nothing but a comment\n"),
+    "zero_edges": ("zero.tsv", "a\tb\t0\n"),
+    "starts": ("starts.txt", "of\nx\n"),
     "hosts": ("hosts.json", json.dumps(HOSTS)),
     "fast_json": (
         "fast.json",
