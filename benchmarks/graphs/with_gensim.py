@@ -10,7 +10,7 @@ def main() -> None:
     args = adapter.parser(__doc__).parse_args()
     from gensim.models import Word2Vec
 
-    from gensim_tfw2v.walks.random_walks import RandomWalks
+    from gensim_tfw2v import RandomWalks
 
     start = time.perf_counter()
     walks = list(
