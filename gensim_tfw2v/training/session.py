@@ -131,14 +131,15 @@ class Training:
                 self.log = self._open_log(config.log)
                 resources.callback(self.log.close)
             # last, because the bars of earlier phases use the same line
-            n_epoch = corpus.total_sentences if corpus.is_drawn else corpus.total_raw_words
+            self._counts_walks = corpus.walk_file is not None
+            n_epoch = corpus.total_sentences if self._counts_walks else corpus.total_raw_words
             self.bar = progress_bar(
                 "training",
                 config.progress,
                 smoothing=0.1,
                 total=n_epoch * model.epochs,
                 initial=self._bar_position,
-                unit="walks" if corpus.is_drawn else "words",
+                unit="walks" if self._counts_walks else "words",
             )
             resources.callback(self.bar.close)
             #: Close everything: free the tables, remove the encoded corpus.
@@ -525,7 +526,7 @@ class Training:
 
     @property
     def _bar_position(self) -> int:
-        """Number of raw words, or of drawn walks, that have been trained on, over all epochs."""
-        if self.corpus.is_drawn:
+        """Number of raw words, or of walks, that have been trained on, over all epochs."""
+        if self._counts_walks:
             return self.position.epoch * self.corpus.total_sentences + self.position.sentences
         return self._n_raw_words_trained

@@ -19,8 +19,11 @@ from gensim_tfw2v.walks.walk_corpus import WalkCorpus
 from gensim_tfw2v.walks.walk_file import WalkOptions, write_walk_file
 from gensim_tfw2v.walks.walk_shard import MAX_WALKS, draw_walks
 
-#: Number of walks that `RandomWalks.__iter__` draws at a time.
+#: Maximum number of walks that `RandomWalks.__iter__` draws at a time.
 PIECE_WALKS = 1 << 12
+
+#: Maximum number of their nodes, unless a walk is longer.
+PIECE_STEPS = 1 << 19
 
 
 class RandomWalks(CorpusSource):
@@ -187,11 +190,12 @@ class RandomWalks(CorpusSource):
         """Draw the first walks of an epoch in threads; yield them in order, some at a time."""
         walk_file = np.memmap(self._path, np.uint8, "r")
         draw = partial(draw_walks, walk_file, epoch)
+        n_piece_walks = max(1, min(PIECE_WALKS, PIECE_STEPS // self.walk_length))
 
         def draw_piece(first: int, _: object) -> Ids:
-            return draw(first, min(PIECE_WALKS, n_walks - first), self.walk_length)
+            return draw(first, min(n_piece_walks, n_walks - first), self.walk_length)
 
-        return in_threads(draw_piece, range(0, n_walks, PIECE_WALKS), ahead=8)
+        return in_threads(draw_piece, range(0, n_walks, n_piece_walks), ahead=8)
 
     def open_corpus(self, tagged: bool) -> Corpus:
         """Open the walks for one reading."""

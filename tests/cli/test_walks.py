@@ -295,6 +295,11 @@ def test_memory_does_not_grow_with_the_number_of_walks(graph, tmp_path, suffix):
     # the additional numbers of nodes have 58 MiB
     larger_peak = run_and_measure("walks", graph, "--num-walks", 16_000, "-o", path)
     assert larger_peak < peak + 20
+    # there are as many numbers in few long walks
+    long_peak = run_and_measure(
+        *("walks", graph, "--num-walks", 10, "--walk-length", 128_000, "-o", path)
+    )
+    assert long_peak < peak + 100
 
 
 def test_interrupted_command_leaves_no_file(graph, tmp_path):

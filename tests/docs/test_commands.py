@@ -24,8 +24,8 @@ QUICK_START, README = "docs/quick-start.md", "README.md"
 GUIDES = [
     f"docs/{name}.md"
     for name in (
-        *("deterministic", "doc2vec", "fasttext", "index-of-neighbours", "tensorboard"),
-        "time-slices",
+        *("deterministic", "doc2vec", "fasttext", "graphs", "index-of-neighbours"),
+        *("tensorboard", "time-slices"),
     )
 ]
 REFERENCE = sorted((ROOT / "docs/reference").glob("*.md"))
@@ -57,6 +57,7 @@ SERVING = {"tfw2v tensorboard runs"}
 #: beginning that fits counts.
 PRINTED = {
     "tfw2v train edges.tsv --walks": ("vocabulary", "nodes/s", "saved"),
+    "tfw2v train examples/les-miserables.tsv --walks": ("vocabulary", "nodes/s", "saved"),
     "tfw2v train": ("vocabulary", "words/s", "saved"),
     "tfw2v evaluate": ("ws353", "simlex999", "questions-words"),
     "tfw2v neighbours": ("similarity",),
@@ -67,6 +68,7 @@ PRINTED = {
 def folder(tmp_path, monkeypatch, shared_forks, short_layouts):
     """Empty folder in which commands run."""
     monkeypatch.chdir(tmp_path)
+    (tmp_path / "examples").symlink_to(ROOT / "examples")
     return tmp_path
 
 

@@ -39,7 +39,7 @@ def jobs(tmp_path):
 
 
 def config(shared=True, engine=TENSORFLOW):
-    return SimpleNamespace(threads=THREADS, shared_corpus=shared, engine=engine)
+    return SimpleNamespace(threads=THREADS, shared_corpus=shared, draws_walks=False, engine=engine)
 
 
 def reporting(of, fails_at=-1, wait=None):
