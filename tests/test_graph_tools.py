@@ -155,11 +155,13 @@ def test_page_shows_time_memory_and_quality_of_each_tool() -> None:
         "machine": describe(),
         "command": "python -m benchmarks.graphs --graphs a.edg a.tsv 1 2",
         "settings": {"num_walks": 10},
+        "limit_minutes": 10.0,
         "graphs": {"a, p=1, q=2": {"nodes": 1000, "edges": 5000, "weighted": False}},
         "tools": {REFERENCE: "", "quick": "walks fast", "slow": "", "broken": ""},
         "left_out": {"absent": "run: pip install it"},
     }
     page = markdown(document, runs)
+    assert "stopped after 10 minutes" in page
     assert "1,000 nodes, 5,000 unweighted edges." in page
     row = cells(page, "quick")
     assert row[1:6] == ["12.5", "3.50 (3.00–4.00)", "6.2", "25.0", "300"]

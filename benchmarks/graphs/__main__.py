@@ -67,7 +67,8 @@ def repeat_command(args: argparse.Namespace) -> str:
     words = ["python", "-m", "benchmarks.graphs", "--graphs"]
     for task in args.graphs:
         words += [task.edges.name, task.labels.name, f"{task.p:g}", f"{task.q:g}"]
-    return shlex.join([*words, "--seeds", str(args.seeds), "--limit", f"{args.limit:g}"])
+    words += ["--seeds", str(args.seeds), "--limit", f"{args.limit:g}"]
+    return shlex.join([*words, "--only", *args.only] if args.only else words)
 
 
 def line(run: GraphRun) -> str:

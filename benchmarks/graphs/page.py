@@ -28,10 +28,11 @@ in an order that changed from round to round. All figures are measured from outs
 all processes that the command starts. Times and memory are medians. "walks" is the part of the
 total time that the command spends walking, if it can be measured separately. A ratio
 ("× {REFERENCE}", larger is better) compares two runs of the same round; the table shows
-its median and its range over the rounds.
+its median and its range over the rounds. A command is stopped after {{minutes:g}} minutes, and
+then not run again on the same graph.
 
 Quality is measured as in the node2vec paper, by `gensim_tfw2v.evaluation.evaluate_labels`:
-one-vs-rest logistic regression is fitted to the vectors of {TRAIN_SHARE:.0%} of the labelled
+one-vs-rest logistic regression is fitted to the vectors of {TRAIN_SHARE * 100:.0f} % of the labelled
 nodes, and a remaining node with k labels gets the k most probable ones. An F1 score of a file of
 vectors is the mean over {N_SPLITS} random splits, which are the same for all files. The table
 shows the mean ± half the range over the seeds, then the difference from {REFERENCE}'s mean.
@@ -97,7 +98,7 @@ def markdown(document: Mapping[str, Any], runs: Sequence[GraphRun]) -> str:
     return page(
         "node2vec tools",
         facts(document, {"settings": settings, "seeds": seeds}),
-        NOTES.format(command=document["command"]),
+        NOTES.format(command=document["command"], minutes=document["limit_minutes"]),
         *(
             section(name, describe_task(task), task_table(name, list(tools), runs))
             for name, task in document["graphs"].items()
