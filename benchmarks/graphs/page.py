@@ -32,10 +32,10 @@ its median and its range over the rounds. A command is stopped after {{minutes:g
 then not run again on the same graph.
 
 Quality is measured as in the node2vec paper, by `gensim_tfw2v.evaluation.evaluate_labels`:
-one-vs-rest logistic regression is fitted to the vectors of {TRAIN_SHARE * 100:.0f} % of the labelled
-nodes, and a remaining node with k labels gets the k most probable ones. An F1 score of a file of
-vectors is the mean over {N_SPLITS} random splits, which are the same for all files. The table
-shows the mean ± half the range over the seeds, then the difference from {REFERENCE}'s mean.
+one-vs-rest logistic regression is fitted to the vectors of {TRAIN_SHARE * 100:.0f} % of the
+labelled nodes, and a remaining node with k labels gets the k most probable ones. An F1 score of a
+file of vectors is the mean over {N_SPLITS} random splits, which are the same for all files. The
+table shows the mean ± half the range over the seeds, then the difference from {REFERENCE}'s mean.
 
 The values of `--graphs` are, for each graph, a file of edges, a file of labels, p and q:
 

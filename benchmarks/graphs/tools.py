@@ -57,7 +57,8 @@ TOOLS = (
         ("pecanpy", "gensim", "numba"),
         "mode SparseOTF, and for p = q = 1 its faster modes FirstOrderUnweighted (without weights) "
         "and PreCompFirstOrder; all walks are in memory before gensim's `Word2Vec` reads them; "
-        "the time includes compilation by Numba",
+        "the time includes compilation by Numba; its dependency nptyping looks up names that NumPy "
+        "2 removed, so the command restores them",
     ),
     Tool(
         "fastnode2vec",
@@ -74,7 +75,8 @@ TOOLS = (
         ("karateclub", "networkx"),
         ("karateclub", "networkx", "gensim"),
         "walks in Python; adds a self-loop to each node, leaves out weights, and trains CBOW with "
-        "hierarchical softmax and negative samples at a learning rate of .05",
+        "hierarchical softmax and negative samples at a learning rate of .05; installed without "
+        "the old versions of NumPy, pandas and NetworkX that it asks for",
     ),
     Tool(
         "pycleora",
