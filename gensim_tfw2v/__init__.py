@@ -28,6 +28,7 @@ __all__ = [
     "TableDocuments",
     "TableSentences",
     "TensorBoardLog",
+    "WeightedSentences",
     "__version__",
     "align_models",
     "merge_models",
@@ -38,6 +39,7 @@ __all__ = [
 
 if TYPE_CHECKING:
     from gensim_tfw2v.corpus.tables.table_sentences import TableDocuments, TableSentences
+    from gensim_tfw2v.corpus.weighted_sentences import WeightedSentences
     from gensim_tfw2v.doc2vec import TFDoc2Vec
     from gensim_tfw2v.fasttext import TFFastText
     from gensim_tfw2v.merged import merge_models
@@ -72,6 +74,7 @@ _MODULES = {
     "TableDocuments": "corpus.tables.table_sentences",
     "TableSentences": "corpus.tables.table_sentences",
     "TensorBoardLog": "monitor.tensorboard_log",
+    "WeightedSentences": "corpus.weighted_sentences",
     "align_models": "time_slices",
     "merge_models": "merged",
     "patch_gensim": "patch",

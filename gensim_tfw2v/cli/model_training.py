@@ -57,11 +57,15 @@ def train_model(make: Callable[..., TFWord2Vec], **arguments: Any) -> tuple[TFWo
 
 
 def print_results(
-    model: TFWord2Vec, seconds: float, saved: Iterable[Path] = (), is_on_walks: bool = False
+    model: TFWord2Vec,
+    seconds: float,
+    saved: Iterable[Path] = (),
+    is_on_walks: bool = False,
+    words: str = "words",
 ) -> None:
     """Print the results of a training that took `seconds`, each on a line.
 
-    If the training `is_on_walks`, its words are called nodes.
+    If the training `is_on_walks`, their number is among them. `words` is what words are called.
 
     The speed counts raw words of the corpus, before subsampling and including rare words, per
     second inside ``train()``. A resumed training does not count the words that were trained before
@@ -71,7 +75,6 @@ def print_results(
     n_words = model.corpus_total_words * n_epochs
     n_restored = model._state.restored_words
     n_trained = n_words - n_restored
-    words = "nodes" if is_on_walks else "words"
     rows: list[tuple[str, object]] = [
         ("vocabulary", f"{len(model.wv):,} {words} x {model.vector_size} dimensions")
     ]

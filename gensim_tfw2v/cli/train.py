@@ -105,12 +105,21 @@ def train(
     walk_length: walk_options.WalkLength = 80,
     p: walk_options.P = 1,
     q: walk_options.Q = 1,
-    weight: walk_options.Weight = None,
+    weight: Annotated[
+        str | None,
+        option(
+            "Column of weights: with --walks, as in tfw2v walks. With --column, a row of weight "
+            "2.5 is trained twice per epoch, and a third time with probability 0.5.",
+        ),
+    ] = None,
     directed: walk_options.Directed = False,
     restart: walk_options.Restart = 0,
     start_nodes: walk_options.StartNodes = None,
     extend: walk_options.Extend = False,
     fixed: walk_options.Fixed = False,
+    node_types: walk_options.NodeTypes = None,
+    relation: walk_options.Relation = None,
+    metapath: walk_options.Metapath = None,
     vectors: common.Vectors = None,
     binary: common.Binary = False,
     init: Annotated[
@@ -335,12 +344,16 @@ def train(
         inputs[compass] = "is the compass"
     if start_nodes is not None:
         inputs[start_nodes] = "has the names of --start-nodes"
+    if node_types is not None:
+        inputs[node_types] = "has the types of --node-types"
     model_files.check_outputs(output, vectors, binary, inputs)
     formats.check_model_name(output)
     with phase("loading gensim", progress):
         model_training.model_class()  # imports the package with garbage collection suspended
         if not walks:
             with _print_log(FOLDERS_LOG, context.command, verbose):
+                if weight is not None:
+                    dialect["weight"] = weight
                 options |= corpus_arguments(corpus, column, doc2vec, recursive, **dialect)
         is_line_iterator = column is None and "sentences" in options
         is_read_once = not walks and (is_stream(corpus) or (doc2vec and is_line_iterator))
@@ -370,7 +383,9 @@ def train(
         if saved:
             result = f"saved {', '.join(str(path) for path in saved)} only"
         common.fail_stopped(error, f"; {result}{_resume_advice(checkpoint_dir)}")
-    model_training.print_results(model, seconds, saved, walks)
+    has_relations = relation is not None and metapath is None
+    words = "nodes" if walks and not has_relations else "words"
+    model_training.print_results(model, seconds, saved, walks, words)
     for word in {*(log_words or ())} - model.wv.key_to_index.keys():
         print(f"tfw2v: --log-words: {quoted(word)} is not in the vocabulary", file=sys.stderr)
 

@@ -33,6 +33,7 @@ NEEDED_OPTIONS = {
     "binary": ("vectors",),
     **dict.fromkeys(DIALECT, ("column",)),
     **dict.fromkeys(WALK_OPTIONS, ("walks",)),
+    "weight": ("column", "walks"),
     "wire": CLUSTER_OPTIONS,
     "checkpoint_minutes": ("checkpoint_dir", *CLUSTER_OPTIONS),
 }

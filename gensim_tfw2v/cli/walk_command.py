@@ -46,6 +46,9 @@ def walks(
     restart: walk_options.Restart = 0,
     start_nodes: walk_options.StartNodes = None,
     extend: walk_options.Extend = False,
+    node_types: walk_options.NodeTypes = None,
+    relation: walk_options.Relation = None,
+    metapath: walk_options.Metapath = None,
     seed: Annotated[int, option("Seed of the walks.", min=0, max=2**32 - 1)] = 1,
     verbose: Verbose = False,
 ) -> None:
@@ -59,6 +62,8 @@ def walks(
     inputs = {graph: "is the graph"}
     if start_nodes is not None:
         inputs[start_nodes] = "has the names of --start-nodes"
+    if node_types is not None:
+        inputs[node_types] = "has the types of --node-types"
     model_files.check_outputs(path, None, False, inputs)
     write = walk_writers.write_text if is_stdout else walk_writers.find_writer(path)
     start = time.perf_counter()
@@ -72,6 +77,9 @@ def walks(
         "restart": restart,
         "start_nodes": start_nodes,
         "extend": extend,
+        "node_types": node_types,
+        "relation": relation,
+        "metapath": metapath,
     }
     random_walks = walk_options.read_walks(graph, options, seed)
     if write in (walk_writers.write_text, walk_writers.write_gzip):
@@ -85,7 +93,7 @@ def walks(
     if is_stdout:
         return
     rows = [
-        ("graph", f"{len(random_walks.names):,} nodes"),
+        ("graph", f"{random_walks.n_nodes:,} nodes"),
         ("walks", f"{len(random_walks):,} of up to {walk_length:,} nodes"),
         ("time", f"{time.perf_counter() - start:.1f} s"),
     ]

@@ -49,10 +49,25 @@ Extend = Annotated[
 ]
 Fixed = Annotated[bool, _walks("Use the same walks in all epochs.", "--fixed")]
 
+Relation = Annotated[
+    str | None,
+    _walks("Column of the relations of edges, which are then words of the walks, as in RDF2Vec."),
+]
+NodeTypes = Annotated[
+    Path | None, _walks("File with the type of each node: a node and its type per line.")
+]
+Metapath = Annotated[
+    str | None,
+    _walks(
+        "Types of successive nodes, such as author,paper,author, as in metapath2vec; with "
+        "--relation, successive relations. It is repeated."
+    ),
+]
+
 #: Parameters of a command for the options of this module.
 WALK_OPTIONS = (
     *("num_walks", "walk_length", "p", "q", "weight", "directed", "restart", "start_nodes"),
-    *("extend", "fixed"),
+    *("extend", "fixed", "node_types", "relation", "metapath"),
 )
 
 #: Suffixes of tables that are no tables of edges.
@@ -73,6 +88,9 @@ def read_walks(
     arguments = {name: options[name] for name in WALK_OPTIONS if name in options}
     if arguments.get("start_nodes") is not None:
         arguments["start_nodes"] = _read_names(arguments["start_nodes"])
+    if arguments.get("metapath") is not None:
+        types = arguments["metapath"].split(",")
+        arguments["metapath"] = [metapath_type.strip() for metapath_type in types]
     if path.suffix.lower() in JSON_SUFFIXES:
         raise BadInput(f"{path}: edges are not read from JSON; write them as .csv or .parquet")
     with phase("reading the graph", progress):

@@ -91,7 +91,10 @@ class _TableBatches:
         import pyarrow as pa
 
         self._walks = walks
-        self._names = pa.array(walks.names)
+        names = walks.names
+        if isinstance(names[0], int) != isinstance(names[-1], int):  # nodes and relations
+            names = [str(name) for name in names]
+        self._names = pa.array(names)
         self.schema = pa.schema({COLUMN: pa.list_(self._names.type)})
 
     def __iter__(self) -> Iterator[Any]:

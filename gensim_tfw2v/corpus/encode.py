@@ -21,7 +21,7 @@ from gensim_tfw2v.corpus.shard_files import (
     Progress,
     write_error,
 )
-from gensim_tfw2v.corpus.shards import EncodedPart, Shard, read_pieces, save_shard
+from gensim_tfw2v.corpus.shards import EncodedPart, Shard
 from gensim_tfw2v.files.temporary import TemporaryFolder
 from gensim_tfw2v.processes.threads import in_threads
 
@@ -98,7 +98,7 @@ class Scan(OnDisk):
         ids = map(key_to_index.get, self.words, repeat(UNKNOWN))
         new_ids = np.fromiter(ids, ID, len(self.words))
         with fresh_folder(parent) as temporary:
-            part = _rewrite(self.parts, temporary.folder, new_ids, rows)
+            part = renumber_parts(self.parts, temporary.folder, new_ids, rows)
             return EncodedCorpus(temporary, [part], rows is not None)
 
 
@@ -130,7 +130,7 @@ def scan_corpus(corpus: Corpus, parent: Parent = None, progress: Progress | None
         raw_vocab = dict(zip(words, counts.tolist(), strict=True))
         corpus_count = sum(part.n_sentences for part, _ in parts)
         drawn_corpus = corpus if corpus.is_drawn else None
-        n_words = int(counts.sum())
+        n_words = sum(part.n_raw_words for part, _ in parts)
         return Scan(temporary, words, raw_vocab, parts, n_words, corpus_count, drawn_corpus)
 
 
@@ -150,11 +150,13 @@ def encode_corpus(
         parts = corpus.encode(key_to_index, temporary.folder, progress)
         if rows is not None:
             unchanged_ids = np.arange(1 + max(key_to_index.values(), default=-1), dtype=ID)
-            parts = [_rewrite(zip(parts, repeat(None)), temporary.folder, unchanged_ids, rows)]
+            parts = [
+                renumber_parts(zip(parts, repeat(None)), temporary.folder, unchanged_ids, rows)
+            ]
         return EncodedCorpus(temporary, parts, corpus.tagged)
 
 
-def _rewrite(
+def renumber_parts(
     parts: Iterable[tuple[EncodedPart, Path | None]],
     folder: Path,
     new_ids: Ids,
@@ -177,7 +179,7 @@ def _rewrite(
         ids = new_ids if ids_path is None else new_ids[np.fromfile(ids_path, ID)]
 
         def new_pieces() -> Iterator[Ids]:
-            for piece in read_pieces(shard):
+            for piece in shard.pieces():
                 if rows is not None:
                     is_tag = piece <= FIRST_TAG
                     # row -1 of an unknown tag becomes UNKNOWN: FIRST_TAG - (-1)
@@ -187,7 +189,7 @@ def _rewrite(
         # the final path may be that of the original shard, so the copy is first named differently
         path = folder / Path(shard.path).name
         new_path = path.with_suffix(".new")
-        copy = save_shard(new_path, new_pieces(), shard.n_raw_words, shard.n_sentences)
+        copy = shard.save_copy(new_path, new_pieces())
         new_path.replace(path)
         return replace(copy, path=str(path)) if copy.n_entries else None
 

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from gensim_tfw2v.corpus import shard_files
 from gensim_tfw2v.corpus.entry_ranges import EntryRange, gaps_between, join_ranges, shares
 from gensim_tfw2v.corpus.shard_files import END, Ids
-from gensim_tfw2v.corpus.shards import EncodedPart, Shard, read_ids, save_shard
+from gensim_tfw2v.corpus.shards import EncodedPart, Shard
 from gensim_tfw2v.files.temporary import TemporaryFolder
 
 
@@ -168,47 +168,52 @@ class EncodedCorpus(OnDisk):
 
     @property
     def is_drawn(self) -> bool:
-        """Return whether the entries are drawn during training, so that sentences are walks."""
-        return self.walk_file is not None
+        """True if the entries are drawn, instead of read from files: see `Shard`."""
+        return any(shard.is_drawn for shard in self._shards)
 
     @property
     def walk_file(self) -> Path | None:
-        """Path of the file from which walks are drawn; None if the corpus is a text."""
-        paths = [Path(shard.path) for shard in self._shards if shard.is_drawn]
+        """Path of the file from which walks are drawn; None if the entries are not walks."""
+        paths = [Path(shard.path) for shard in self._shards if shard.is_walks]
         return paths[0] if paths else None
 
     def begin_training(self, number: int) -> None:
         """Let drawn entries be those of a model's training, which is numbered from 0."""
-        self._shards = [shard.for_training(number) for shard in self._shards]
+        first_entries = accumulate((shard.n_entries for shard in self._shards), initial=0)
+        self._shards = [
+            shard.for_training(number, first_entry)
+            for shard, first_entry in zip(self._shards, first_entries, strict=False)
+        ]
 
     def recut(self) -> None:
         """Cut the corpus into new shards of `SHARD_ENTRIES`, however its text was read.
 
-        Shards whose entries are drawn stay, because they don't depend on how a text was read.
+        Shards of walks stay, because they don't depend on how a text was read.
 
-        Sentences may be cut, but documents are not. The text's words and sentences are distributed
-        over shards in proportion to their entries.
+        Sentences may be cut, but documents and sentences with weights are not. The text's words and
+        sentences are distributed over shards in proportion to their entries.
         """
         if self.walk_file is not None:
             return
         max_entries = shard_files.SHARD_ENTRIES
+        cuts_sentences = not (self._whole or self.is_drawn)
         old_shards = iter(self._shards)
         entries = np.zeros(0, np.int32)  # entries of old shards that are in no new shard yet
         new_shards = list[Shard]()
         edges = [0]
         while True:
             while len(entries) < max_entries and (shard := next(old_shards, None)):
-                entries = np.concatenate([entries, read_ids(shard.path, 0, shard.n_entries)])
+                entries = np.concatenate([entries, *shard.pieces()])
                 os.remove(shard.path)
             if not len(entries):
                 break
             stop = max_entries
-            if self._whole and len(entries) > max_entries:
+            if len(entries) > max_entries and not cuts_sentences:
                 stop = int(np.flatnonzero(entries[:max_entries] == END)[-1]) + 1
             shard_entries, entries = np.split(entries, [stop])
             path = self.folder / f"cut{len(new_shards):05}.int32"
-            new_shards.append(save_shard(path, [shard_entries], 0, 0))
-            edges.append(edges[-1] + len(shard_entries))
+            new_shards.append(self._shards[0].save_copy(path, [shard_entries]))
+            edges.append(edges[-1] + new_shards[-1].n_entries)
         self._distribute_totals(new_shards, edges, edges)
 
     @property

@@ -1,13 +1,19 @@
 """Ranges of entries of an encoded corpus: joining, gaps, and cutting into units."""
 
+from bisect import bisect_right
 from collections.abc import Iterable, Sequence
 from itertools import pairwise
-
-import numpy as np
-from numpy.typing import NDArray
+from typing import Protocol
 
 #: Index of a first entry, and the index behind a last one, counted over all shards.
 EntryRange = tuple[int, int]
+
+
+class Stops(Protocol):
+    """Sorted indices, such as those behind the ends of sentences: an array, or a similar object."""
+
+    def __len__(self) -> int: ...
+    def __getitem__(self, index: int, /) -> int: ...
 
 
 def join_ranges(ranges: Iterable[EntryRange]) -> list[EntryRange]:
@@ -43,7 +49,7 @@ def gaps_between(ranges: Sequence[EntryRange], start: int, stop: int) -> list[En
 
 
 def unit_edges(
-    sentence_stops: NDArray[np.int64], last: int, size: int, whole: bool = False, first: int = 0
+    sentence_stops: Stops, last: int, size: int, whole: bool = False, first: int = 0
 ) -> list[int]:
     """Return the indices at which the entries [first, last) of a shard are cut into units.
 
@@ -55,7 +61,7 @@ def unit_edges(
     while (start := edges[-1]) < last:
         n_units = -(-(last - start) // size)
         stop = start + -(-(last - start) // n_units)
-        n_stops = int(np.searchsorted(sentence_stops, stop, "right"))
+        n_stops = bisect_right(sentence_stops, stop)
         last_stop = int(sentence_stops[n_stops - 1]) if n_stops else 0
         if last_stop - start > (0 if whole else (stop - start) // 2):
             stop = last_stop

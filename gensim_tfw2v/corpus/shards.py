@@ -41,9 +41,13 @@ class Shard:
     ----------
     is_drawn : bool
         Whether the entries are drawn.
+    is_walks : bool
+        Whether they are walks, which workers of a cluster draw themselves. Other drawn entries are
+        sent to them.
     """
 
     is_drawn: ClassVar[bool] = False
+    is_walks: ClassVar[bool] = False
 
     path: str
     n_entries: int  # number of int32 values in the file
@@ -62,8 +66,19 @@ class Shard:
         """
         return os.fsencode(os.path.abspath(self.path))
 
-    def for_training(self, number: int) -> "Shard":
-        """Return the shard for a model's training, which is numbered from 0."""
+    def pieces(self) -> Iterator[Ids]:
+        """Yield the entries of the file; see `read_pieces`."""
+        return read_pieces(self)
+
+    def save_copy(self, path: Path, pieces: Iterable[Ids]) -> "Shard":
+        """Write new entries to a file, and return a shard for the file with this one's counts."""
+        return save_shard(path, pieces, self.n_raw_words, self.n_sentences)
+
+    def for_training(self, number: int, first_entry: int) -> "Shard":
+        """Return the shard for a model's training, which is numbered from 0.
+
+        `first_entry` is the number of entries in earlier shards of the corpus.
+        """
         return self
 
     def cut(self, gaps: Iterable[EntryRange], size: int, whole: bool) -> Iterator[UnitCounts]:

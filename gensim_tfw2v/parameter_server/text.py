@@ -20,11 +20,15 @@ NOTHING = (b"", (0, 0))
 
 
 def source_of(task: UnitTask, config: JobConfig) -> tuple[bytes, tuple[int, int]]:
-    """Return the source and the range of a unit's text, which are arguments of `read_entries`."""
+    """Return the source and the range of a unit's text, which are arguments of `read_entries`.
+
+    The range of text that is sent is not used, and empty: it may exceed int32 if sentences have
+    large weights.
+    """
     unit = task.unit
     if config.shared_corpus:
         return unit.shard.source(task.epoch), (unit.start, unit.stop)
-    return config.engine.pack(unit.read(task.epoch)), (unit.start, unit.stop)
+    return config.engine.pack(unit.read(task.epoch)), NOTHING[1]
 
 
 def read_entries(

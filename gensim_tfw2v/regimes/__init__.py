@@ -39,6 +39,8 @@ class Setup(NamedTuple):
     seed : int
     folder : Path
         Folder with the files of the units.
+    is_drawn : bool
+        Whether the entries of units are drawn, instead of read from files.
     walk_file : Path, optional
         File from which walks are drawn, if the units consist of walks.
     """
@@ -50,6 +52,7 @@ class Setup(NamedTuple):
     n_units: int
     seed: int
     folder: Path
+    is_drawn: bool = False
     walk_file: Path | None = None
 
 

@@ -83,7 +83,7 @@ class ParameterServerRegime:
             sent_walk_file = setup.walk_file
         self.config = replace(
             setup.config,
-            shared_corpus=has_files if setup.walk_file is None else draws_walks,
+            shared_corpus=draws_walks if setup.is_drawn else has_files,
             draws_walks=draws_walks,
             # threads share memory with the tables, so rows are not sent, and need not be rounded
             wire_dtype="float32" if workers.are_threads else setup.config.wire_dtype,

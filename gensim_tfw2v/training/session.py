@@ -90,11 +90,11 @@ class Training:
                     "train() called with an empty iterator (if not intended, be sure to provide a "
                     "corpus that offers restartable iteration = an iterable)."
                 )
-            corpus.begin_training(model.train_count)
             self._kernel = ""  # kernel that must train, to reproduce bits; "" for the default
             if config.deterministic:
                 self._kernel = by_ctypes.variant()
                 corpus.recut()
+            corpus.begin_training(model.train_count)
             self._settings = settings_of(model)
             self.plan = self._plan()
             # a different seed for each call of `train`, or all would have the same draws

@@ -315,7 +315,15 @@ def open_regime(
         rows = vocabulary.count_rows()
         corpus = plan.corpus
         setup = Setup(
-            plan.job_config, words, rates, rows, n_units, seed, corpus.folder, corpus.walk_file
+            plan.job_config,
+            words,
+            rates,
+            rows,
+            n_units,
+            seed,
+            corpus.folder,
+            corpus.is_drawn,
+            corpus.walk_file,
         )
         regime = _open_workers(plan, setup, opened, process_launcher)
     opened.callback(regime.close)

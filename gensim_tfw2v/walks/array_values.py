@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 #: Descriptions of the kinds of NumPy's types, for messages.
-KINDS = {"iu": "integers", "biuf": "real numbers"}
+KINDS = {"iu": "integers", "biuf": "real numbers", "iuOU": "integers or strings"}
 
 
 def as_array(name: str, value: Any, n_dimensions: int, kinds: str) -> NDArray[Any]:

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,6 +17,21 @@ Nodes = NDArray[np.int32]
 Weights = NDArray[np.float32] | None
 
 
+class Relations(NamedTuple):
+    """Relations for which edges or arcs stand, such as "works at" in a knowledge graph.
+
+    Attributes
+    ----------
+    numbers : ndarray of int32
+        Number of the relation of each edge or arc: index in `names`.
+    names : sequence
+        Name of each relation.
+    """
+
+    numbers: NDArray[np.int32]
+    names: Sequence[Any]
+
+
 @dataclass(frozen=True, eq=False)
 class CsrGraph:
     """Graph in compressed sparse rows (CSR). An undirected edge is two arcs, a self-loop is one.
@@ -26,17 +41,21 @@ class CsrGraph:
     names : sequence
         Name of each node. Nodes that are the integers 0 ... n - 1 have the names ``range(n)``.
     offsets : ndarray of int64 [n + 1]
-        Index in `neighbours` of each node's first arc, and, as the last, the number of arcs.
+        Index in `neighbours` of the first arc of each row, and, as the last, the number of arcs. A
+        row contains the arcs of a node, or those of a type: see `MetapathGraph`.
     neighbours : ndarray of int32
-        Node at the end of each arc, ascending for each node. Parallel arcs repeat it.
+        Node at the end of each arc, ascending in each row. Parallel arcs repeat it.
     weights : ndarray of float32 or None
         Weight of each arc, positive and finite; None if all are 1.
+    relations : Relations or None
+        Relation of each arc, ascending for parallel arcs. None if arcs have no relations.
     """
 
     names: Sequence[Any]
     offsets: NDArray[np.int64]
     neighbours: Nodes
     weights: Weights
+    relations: Relations | None = None
 
     @classmethod
     def from_edges(
@@ -45,6 +64,7 @@ class CsrGraph:
         sources: NDArray[Any],
         targets: NDArray[Any],
         weights: NDArray[Any] | None = None,
+        relations: Relations | None = None,
         *,
         directed: bool = False,
         parallel: bool = False,
@@ -61,12 +81,14 @@ class CsrGraph:
             Numbers of the nodes at both ends of each edge: indices in `names`.
         weights : ndarray, optional
             Weight of each edge; by default 1.
+        relations : Relations, optional
+            Relation of each edge.
         directed : bool
             Whether an edge is the arc from its source to its target alone.
         parallel : bool
             Whether an edge that is listed repeatedly is several edges. By default it is one, with
             the weight that is listed last. If the graph is undirected, a - b and b - a are the
-            same edge.
+            same edge. Edges of different relations are different edges.
 
         Raises
         ------
@@ -80,28 +102,41 @@ class CsrGraph:
                 "leave out nodes without edges, or number the nodes without gaps"
             )
         n_nodes = len(names)
-        sources = check_nodes(sources, n_nodes)
-        targets = check_nodes(targets, n_nodes)
-        weights = check_weights(weights)
+        edges = _Edges(
+            check_nodes(sources, n_nodes),
+            check_nodes(targets, n_nodes),
+            check_weights(weights),
+            None if relations is None else relations.numbers,
+        )
         if not parallel:
-            if not directed:
-                sources, targets = np.minimum(sources, targets), np.maximum(sources, targets)
-            sources, targets, weights = _merge_edges(n_nodes, sources, targets, weights)
-        if weights is not None and not weights.all():
-            sources, targets, weights = _select(weights != 0, sources, targets, weights)
+            edges = _merge_edges(n_nodes, edges if directed else _with_ascending_ends(edges))
+        if edges.weights is not None and not edges.weights.all():
+            edges = edges.select(edges.weights != 0)
         if not directed:
-            sources, targets, weights = _with_reverse_arcs(sources, targets, weights)
-        return cls(names, *_sort_arcs(n_nodes, sources, targets, _none_if_ones(weights)))
+            edges = _with_reverse_arcs(edges)
+        offsets, arcs = _sort_arcs(n_nodes, edges)
+        if relations is not None and arcs.relations is not None:
+            relations = relations._replace(numbers=arcs.relations)
+        return cls(names, offsets, arcs.targets, _none_if_ones(arcs.weights), relations)
 
     @property
     def n_nodes(self) -> int:
         """Number of nodes."""
+        return len(self.names)
+
+    @property
+    def n_rows(self) -> int:
+        """Number of rows of arcs."""
         return len(self.offsets) - 1
 
     @property
     def n_arcs(self) -> int:
         """Number of arcs."""
         return len(self.neighbours)
+
+    def sources(self) -> Nodes:
+        """Return the node at the start of each arc."""
+        return np.repeat(np.arange(self.n_nodes, dtype=np.int32), np.diff(self.offsets))
 
 
 def check_nodes(nodes: NDArray[Any], n_nodes: int) -> Nodes:
@@ -156,36 +191,55 @@ def weight_message(location: str, weight: Any) -> str:
     )
 
 
-def _merge_edges(
-    n_nodes: int, sources: Nodes, targets: Nodes, weights: Weights
-) -> tuple[Nodes, Nodes, Weights]:
+class _Edges(NamedTuple):
+    """Edges or arcs, with the number of each relation; None if edges have no relations."""
+
+    sources: Nodes
+    targets: Nodes
+    weights: Weights
+    relations: NDArray[np.int32] | None
+
+    def select(self, index: NDArray[Any]) -> "_Edges":
+        """Return the edges of an index, or of a mask."""
+        return _Edges(
+            self.sources[index],
+            self.targets[index],
+            None if self.weights is None else self.weights[index],
+            None if self.relations is None else self.relations[index],
+        )
+
+
+def _with_ascending_ends(edges: _Edges) -> _Edges:
+    """Swap the ends of edges whose source has a greater number than the target."""
+    return edges._replace(
+        sources=np.minimum(edges.sources, edges.targets),
+        targets=np.maximum(edges.sources, edges.targets),
+    )
+
+
+def _merge_edges(n_nodes: int, edges: _Edges) -> _Edges:
     """Merge repeated edges; return the edges in ascending order, each with its last weight."""
-    offsets, targets, weights = _sort_arcs(n_nodes, sources, targets, weights)
-    sources = np.repeat(np.arange(n_nodes, dtype=np.int32), np.diff(offsets))
-    is_last = np.ones(len(sources), bool)
-    is_last[:-1] = (sources[1:] != sources[:-1]) | (targets[1:] != targets[:-1])
-    if is_last.all():
-        return sources, targets, weights
-    return _select(is_last, sources, targets, weights)
+    offsets, edges = _sort_arcs(n_nodes, edges)
+    is_last = np.ones(len(edges.sources), bool)
+    is_last[:-1] = (edges.sources[1:] != edges.sources[:-1]) | (
+        edges.targets[1:] != edges.targets[:-1]
+    )
+    if edges.relations is not None:
+        is_last[:-1] |= edges.relations[1:] != edges.relations[:-1]
+    return edges if is_last.all() else edges.select(is_last)
 
 
-def _select(
-    is_selected: NDArray[np.bool_], sources: Nodes, targets: Nodes, weights: Weights
-) -> tuple[Nodes, Nodes, Weights]:
-    """Return the selected edges."""
-    selected_weights = None if weights is None else weights[is_selected]
-    return sources[is_selected], targets[is_selected], selected_weights
-
-
-def _with_reverse_arcs(
-    sources: Nodes, targets: Nodes, weights: Weights
-) -> tuple[Nodes, Nodes, Weights]:
+def _with_reverse_arcs(edges: _Edges) -> _Edges:
     """Return the arcs of undirected edges: both directions, but a self-loop once."""
-    reverse = _select(sources != targets, targets, sources, weights)
-    return (
-        np.concatenate([sources, reverse[0]]),
-        np.concatenate([targets, reverse[1]]),
-        None if weights is None else np.concatenate([weights, reverse[2]]),
+    reverse = edges._replace(sources=edges.targets, targets=edges.sources)
+    reverse = reverse.select(edges.sources != edges.targets)
+    weights = edges.weights
+    relations = edges.relations
+    return _Edges(
+        np.concatenate([edges.sources, reverse.sources]),
+        np.concatenate([edges.targets, reverse.targets]),
+        None if weights is None else np.concatenate([weights, reverse.weights]),
+        None if relations is None else np.concatenate([relations, reverse.relations]),
     )
 
 
@@ -193,21 +247,28 @@ def _none_if_ones(weights: Weights) -> Weights:
     return None if weights is None or (weights == 1).all() else weights
 
 
-def _sort_arcs(
-    n_nodes: int, sources: Nodes, targets: Nodes, weights: Weights
-) -> tuple[NDArray[np.int64], Nodes, Weights]:
-    """Sort arcs by source and target; return the offsets, the neighbours and their weights.
+def _sort_arcs(n_nodes: int, arcs: _Edges) -> tuple[NDArray[np.int64], _Edges]:
+    """Sort arcs by source, target and relation; return the offsets, and the sorted arcs.
 
     SciPy's conversions are counting sorts: they take linear time, and keep the order of equal arcs.
     """
     from scipy import sparse  # it takes some time to import, and not all commands need it
 
-    values = np.ones(len(sources), np.int8) if weights is None else weights
-    by_target = sparse.coo_array((values, (targets, sources)), shape=(n_nodes, n_nodes))
+    if arcs.relations is not None:
+        arcs = arcs.select(np.argsort(arcs.relations, kind="stable"))
+        values: NDArray[Any] = np.arange(len(arcs.sources))  # indices of the arcs
+    elif arcs.weights is not None:
+        values = arcs.weights
+    else:
+        values = np.ones(len(arcs.sources), np.int8)
+    by_target = sparse.coo_array((values, (arcs.targets, arcs.sources)), shape=(n_nodes, n_nodes))
     by_target.has_canonical_format = True  # otherwise SciPy would merge parallel arcs
     by_source = by_target.tocsr().tocsc()
-    return (
-        by_source.indptr.astype(np.int64),
-        by_source.indices.astype(np.int32, copy=False),
-        None if weights is None else by_source.data,
-    )
+    offsets = by_source.indptr.astype(np.int64)
+    sources = np.repeat(np.arange(n_nodes, dtype=np.int32), np.diff(offsets))
+    targets = by_source.indices.astype(np.int32, copy=False)
+    if arcs.relations is not None:
+        arcs = arcs.select(by_source.data)
+    elif arcs.weights is not None:
+        arcs = arcs._replace(weights=by_source.data)
+    return offsets, arcs._replace(sources=sources, targets=targets)

@@ -8,13 +8,18 @@ from numpy.typing import NDArray
 from gensim_tfw2v.messages import quoted
 from gensim_tfw2v.walks.array_values import as_array
 from gensim_tfw2v.walks.csr_graph import MAX_NODES, CsrGraph
+from gensim_tfw2v.walks.relations import read_relation_array
 
 #: Attribute of PyTorch Geometric's data with the weights of edges.
 WEIGHT_ATTRIBUTE = "edge_weight"
 
 
 def read_edge_index(
-    edge_index: Any, weights: Any, directed: bool, n_nodes: int | None = None
+    edge_index: Any,
+    weights: Any,
+    relation: Any,
+    directed: bool,
+    n_nodes: int | None = None,
 ) -> CsrGraph:
     """Read an array of shape [2, E]: the numbers of the nodes at both ends of each edge.
 
@@ -22,6 +27,8 @@ def read_edge_index(
     ----------
     edge_index : array or tensor of integers [2, E]
     weights : array or tensor [E], optional
+    relation : array or tensor of integers or strings [E], optional
+        Name of the relation of each edge.
     directed : bool
     n_nodes : int, optional
         Number of nodes; by default the greatest number in the array, and 1.
@@ -53,27 +60,37 @@ def read_edge_index(
             f"the greatest number in edge_index is {edges.max():,}, but a graph has at most "
             f"{MAX_NODES:,} nodes: number the nodes without gaps"
         )
-    return CsrGraph.from_edges(range(n_nodes), edges[0], edges[1], values, directed=directed)
+    relations = None if relation is None else read_relation_array(relation, edges.shape[1])
+    return CsrGraph.from_edges(
+        range(n_nodes), edges[0], edges[1], values, relations, directed=directed
+    )
 
 
-def read_geometric_data(data: Any, weight: str | None, directed: bool) -> CsrGraph:
+def read_geometric_data(
+    data: Any, weight: str | None, relation: str | None, directed: bool
+) -> CsrGraph:
     """Read PyTorch Geometric's ``Data``: its edge_index, edge_weight and num_nodes.
 
     `weight` is the name of the attribute that has the weights, by default "edge_weight", if the
-    data have it.
+    data have it, and `relation` that of the attribute that has the relations.
 
     Raises
     ------
     ValueError
-        If the attribute of the weights is missing, or if the edges are not valid.
+        If an attribute is missing, or if the edges are not valid.
     """
     weights = getattr(data, weight or WEIGHT_ATTRIBUTE, None)
     if weights is None and weight is not None:
         raise ValueError(
             f"the data have no attribute {quoted(weight)}: add it, or leave out weight"
         )
+    relations = None if relation is None else getattr(data, relation, None)
+    if relations is None and relation is not None:
+        raise ValueError(
+            f"the data have no attribute {quoted(relation)}: add it, or leave out relation"
+        )
     n_nodes = getattr(data, "num_nodes", None)
-    return read_edge_index(data.edge_index, weights, directed, n_nodes)
+    return read_edge_index(data.edge_index, weights, relations, directed, n_nodes)
 
 
 def _read_weights(weights: Any, n_edges: int) -> NDArray[Any]:

@@ -1,4 +1,4 @@
-"""Columns of a table of edges: both ends, and the weight."""
+"""Columns of a table of edges: both ends, the weight and the relation."""
 
 import re
 from collections.abc import Sequence
@@ -23,24 +23,26 @@ NO_ATTRIBUTES = "{}"
 
 
 class EdgeColumns(NamedTuple):
-    """Indices of the columns of both ends, and of the weight; None if there are no weights."""
+    """Indices of the columns of both ends, of the weight, and of the relation, or None."""
 
     source: int
     target: int
     weight: int | None
+    relation: int | None = None
 
 
-def find_columns(names: Sequence[str], weight: str | None) -> EdgeColumns:
+def find_columns(names: Sequence[str], weight: str | None, relation: str | None) -> EdgeColumns:
     """Return the columns of a table whose columns have names.
 
     The ends are source and target, src and dst, or from and to, in any case, or else the first two
-    columns that are not the weight. The weight is the column with the name `weight`, by default
-    "weight", in any case, if there is one.
+    columns that are neither the weight nor the relation. The weight is the column with the name
+    `weight`, by default "weight", in any case, if there is one. The relation is the column with the
+    name `relation`.
 
     Raises
     ------
     ValueError
-        If a column is missing, or if several columns have the name of the weight or of an end.
+        If a column is missing, or if several columns have its name.
     """
     lower_names = [name.strip().lower() for name in names]
     weight_column = None
@@ -48,18 +50,20 @@ def find_columns(names: Sequence[str], weight: str | None) -> EdgeColumns:
         weight_column = _index(names, weight)
     elif WEIGHT_NAME in lower_names:
         weight_column = _index(lower_names, WEIGHT_NAME)
+    relation_column = None if relation is None else _index(names, relation)
     for source, target in END_NAMES:
         if source in lower_names and target in lower_names:
             ends = [_index(lower_names, source), _index(lower_names, target)]
             break
     else:
-        ends = [column for column in range(len(names)) if column != weight_column][:2]
+        other_columns = (weight_column, relation_column)
+        ends = [column for column in range(len(names)) if column not in other_columns][:2]
     if len(ends) < 2:
         raise ValueError(
             f"has the columns {_listed(names)}; a table of edges needs two columns with the names "
             "of the nodes at both ends, and may have a column of weights"
         )
-    return EdgeColumns(ends[0], ends[1], weight_column)
+    return EdgeColumns(ends[0], ends[1], weight_column, relation_column)
 
 
 def find_unnamed_columns(first_row: Sequence[str]) -> EdgeColumns:
@@ -88,14 +92,17 @@ def find_unnamed_columns(first_row: Sequence[str]) -> EdgeColumns:
     return EdgeColumns(0, 1, 2)
 
 
-def is_header(rows: Sequence[Sequence[str]], weight: str | None) -> bool:
+def is_header(rows: Sequence[Sequence[str]], weight: str | None, relation: str | None) -> bool:
     """Return whether the first of several rows of a text consists of the columns' names.
 
-    It does if `weight` is set, or if the usual names of both ends are in it. Otherwise it has no
-    numbers, but all other rows have them: integers at both ends, or a number in the third column.
+    It does if `weight` or `relation` is set, or if the usual names of both ends are in it.
+    Otherwise it has no numbers, but all other rows have them: integers at both ends, or a number in
+    the third column.
     """
     names = [name.strip().lower() for name in rows[0]]
-    if weight is not None or any(pair[0] in names and pair[1] in names for pair in END_NAMES):
+    if weight is not None or relation is not None:
+        return True
+    if any(pair[0] in names and pair[1] in names for pair in END_NAMES):
         return True
     other_rows = [row for row in rows[1:] if len(row) == len(names)]
     if len(names) < 2 or not other_rows or any(map(is_number, names)):

@@ -8,7 +8,12 @@ from numpy.typing import NDArray
 
 from gensim_tfw2v.corpus.tables.table_columns import is_integer, is_text
 from gensim_tfw2v.messages import quoted
-from gensim_tfw2v.walks.csr_graph import CsrGraph, find_invalid_weight, weight_message
+from gensim_tfw2v.walks.csr_graph import (
+    CsrGraph,
+    Relations,
+    find_invalid_weight,
+    weight_message,
+)
 from gensim_tfw2v.walks.edge_tables import EdgeTable
 from gensim_tfw2v.walks.node_names import TextNames, number_integers
 
@@ -25,19 +30,20 @@ def read_edge_table(table: EdgeTable, directed: bool) -> CsrGraph:
     Raises
     ------
     ValueError
-        If a cell of both ends is empty, if their types are not those of names, or if a weight is
-        not a number.
+        If a cell of both ends or of the relation is empty, if their types are not those of names,
+        or if a weight is not a number.
     """
     columns = table.columns
     text_names = TextNames()
-    sources = _read_ends(table, columns.source, text_names)
-    targets = _read_ends(table, columns.target, text_names)
+    sources = _read_names(table, columns.source, text_names, "node")
+    targets = _read_names(table, columns.target, text_names, "node")
     if len(sources) != len(targets):
         raise ValueError(
             f"{table.label} was changed while it was read: it has {len(sources):,} and then "
             f"{len(targets):,} rows; read it again"
         )
     weights = None if columns.weight is None else _read_weights(table, columns.weight)
+    relations = None if columns.relation is None else _read_relations(table, columns.relation)
     if not len(sources):
         raise ValueError(f"{table.label} has no edges: each row must have two names")
     if sources.dtype != targets.dtype:
@@ -53,24 +59,34 @@ def read_edge_table(table: EdgeTable, directed: bool) -> CsrGraph:
         sources, targets = np.split(nodes, 2)
     else:
         names = text_names.all_names()
-    return CsrGraph.from_edges(names, sources, targets, weights, directed=directed)
+    return CsrGraph.from_edges(names, sources, targets, weights, relations, directed=directed)
 
 
-def _read_ends(table: EdgeTable, column: int, text_names: TextNames) -> NDArray[Any]:
-    """Return the nodes at one end of all edges.
+def _read_relations(table: EdgeTable, column: int) -> Relations:
+    """Return the relations of all edges."""
+    text_names = TextNames()
+    values = _read_names(table, column, text_names, "relation")
+    if values.dtype != np.int64:
+        return Relations(values, text_names.all_names())
+    names, numbers = number_integers(values)
+    return Relations(numbers, names)
+
+
+def _read_names(table: EdgeTable, column: int, text_names: TextNames, kind: str) -> NDArray[Any]:
+    """Return the names in a column, whose `kind` is "node" or "relation".
 
     Integers are returned as int64. Strings are numbered by `text_names`, and their numbers are
     returned as int32.
     """
-    ends: list[NDArray[Any]] = []
+    names: list[NDArray[Any]] = []
     n_rows = 0
     for chunk in table.chunks(column):
         location = f"{table.label}, column {quoted(table.column_name(column))}"
         chunk = _decode(chunk)
         if not is_text(chunk.type) and not is_integer(chunk.type):
             raise ValueError(
-                f"{location}, is of type {chunk.type}, but names of nodes are strings or integers: "
-                "convert it"
+                f"{location}, is of type {chunk.type}, but names of {kind}s are strings or "
+                "integers: convert it"
             )
         is_missing = compute.is_null(chunk)
         if is_text(chunk.type):
@@ -78,14 +94,14 @@ def _read_ends(table: EdgeTable, column: int, text_names: TextNames) -> NDArray[
         if compute.any(is_missing).as_py():
             row = n_rows + compute.index(is_missing, True).as_py() + 1
             raise ValueError(
-                f"{location}, row {row:,}, lacks the name of a node: leave out the row, or add it"
+                f"{location}, row {row:,}, lacks the name of a {kind}: leave out the row, or add it"
             )
         if is_text(chunk.type):
-            ends.append(text_names.encode(_join_names(chunk), len(chunk)))
+            names.append(text_names.encode(_join_names(chunk), len(chunk)))
         else:
-            ends.append(_to_int64(chunk, location))
+            names.append(_to_int64(chunk, location))
         n_rows += len(chunk)
-    return np.concatenate(ends) if ends else np.zeros(0, np.int32)
+    return np.concatenate(names) if names else np.zeros(0, np.int32)
 
 
 def _decode(column: Any) -> Any:

@@ -57,7 +57,7 @@ class EdgeTable(Protocol):
 class MemoryTable:
     """Table of edges in memory, which has the method ``__arrow_c_stream__``."""
 
-    def __init__(self, table: Any, weight: str | None) -> None:
+    def __init__(self, table: Any, weight: str | None, relation: str | None) -> None:
         require_pyarrow()
         self.label = "the table"
         try:
@@ -68,9 +68,9 @@ class MemoryTable:
         except (pa.ArrowException, TypeError) as error:
             raise ValueError(
                 f"the table can't be converted to pyarrow's: {error}; keep the columns of both "
-                "ends and of the weight, each of one type"
+                "ends, of the weight and of the relation, each of one type"
             ) from None
-        self.columns = _find(self.label, self._table.column_names, weight)
+        self.columns = _find(self.label, self._table.column_names, weight, relation)
 
     def column_name(self, column: int) -> str:
         """Return the name of a column for messages."""
@@ -84,7 +84,7 @@ class MemoryTable:
 class FileTable:
     """Table of edges in a file, or in a folder of files with the same columns."""
 
-    def __init__(self, path: str, weight: str | None) -> None:
+    def __init__(self, path: str, weight: str | None, relation: str | None) -> None:
         require_pyarrow()
         self.label = path
         self._files = list_tables(Path(path), recursive=False)
@@ -100,11 +100,12 @@ class FileTable:
         self._is_text = sep is not None
         with naming(self._files[0]):
             if sep is not None:
-                self._options, self.columns = _read_layout(self._files[0], sep, weight)
+                layout = _read_layout(self._files[0], sep, weight, relation)
+                self._options, self.columns = layout
                 self._names = open_table(self._files[0], self._options).names
             else:
                 self._names = open_table(self._files[0], self._options).names
-                self.columns = find_columns(self._names, weight)
+                self.columns = find_columns(self._names, weight, relation)
 
     def column_name(self, column: int) -> str:
         """Return the name of a column for messages."""
@@ -138,7 +139,9 @@ class FileTable:
             ) from None
 
 
-def _read_layout(path: str, sep: str, weight: str | None) -> tuple[TableOptions, EdgeColumns]:
+def _read_layout(
+    path: str, sep: str, weight: str | None, relation: str | None
+) -> tuple[TableOptions, EdgeColumns]:
     """Return the options with which a table of text is read, and its columns."""
     with open_utf8(path, None) as source:
         head = source.read(HEAD_BYTES).decode("utf-8", "replace")
@@ -149,8 +152,8 @@ def _read_layout(path: str, sep: str, weight: str | None) -> tuple[TableOptions,
         rows = _split_rows(head, sep)
     if not rows:
         raise ValueError("has no edges: each row must have two names")
-    if is_header(rows, weight):
-        return TableOptions(sep=sep, header=0), find_columns(rows[0], weight)
+    if is_header(rows, weight, relation):
+        return TableOptions(sep=sep, header=0), find_columns(rows[0], weight, relation)
     return TableOptions(sep=sep, header=None), find_unnamed_columns(rows[0])
 
 
@@ -160,9 +163,11 @@ def _split_rows(text: str, sep: str) -> list[list[str]]:
     return list(islice((row for row in rows if row), SAMPLE_ROWS))
 
 
-def _find(label: str, names: Sequence[str], weight: str | None) -> EdgeColumns:
+def _find(
+    label: str, names: Sequence[str], weight: str | None, relation: str | None
+) -> EdgeColumns:
     """Return the columns of a table; errors name it."""
     try:
-        return find_columns(names, weight)
+        return find_columns(names, weight, relation)
     except ValueError as error:
         raise ValueError(f"{label} {error}") from None

@@ -11,7 +11,12 @@ from gensim_tfw2v.walks.edge_arrays import read_edge_index, read_geometric_data
 from gensim_tfw2v.walks.edge_lists import read_edge_list
 from gensim_tfw2v.walks.edge_table_reader import read_edge_table
 from gensim_tfw2v.walks.edge_tables import FileTable, MemoryTable
-from gensim_tfw2v.walks.graph_objects import read_igraph, read_networkx
+from gensim_tfw2v.walks.graph_objects import (
+    is_igraph,
+    is_networkx,
+    read_igraph,
+    read_networkx,
+)
 from gensim_tfw2v.walks.sparse_matrices import read_csr_arrays, read_matrix
 
 #: Description of the graphs that `read_graph` accepts, for messages.
@@ -22,7 +27,9 @@ ACCEPTED = (
 )
 
 
-def read_graph(graph: Any, weight: Any = None, directed: bool = False) -> CsrGraph:
+def read_graph(
+    graph: Any, weight: Any = None, directed: bool = False, relation: Any = None
+) -> CsrGraph:
     """Read a graph.
 
     An edge of weight 0 is no edge. A node without edges remains in the graph, if the format has
@@ -55,9 +62,10 @@ def read_graph(graph: Any, weight: Any = None, directed: bool = False) -> CsrGra
         - Array or tensor ``edge_index`` of integers, [2, E], or PyTorch Geometric's ``Data``.
 
         The first line of a text, or row of a CSV file, consists of names of columns if `weight` or
-        the usual names of both ends are in it. It does, too, if it contains no numbers, but the
-        next rows do: integers at both ends, or a number in the third column. Other columns than the
-        ends and the weight are ignored if they have names.
+        `relation` is set, or if the usual names of both ends are in it. It does, too, if it
+        contains no numbers, but the next rows do: integers at both ends, or a number in the third
+        column. Columns that are neither the ends, nor the weight, nor the relation are ignored if
+        they have names.
     weight : str or array, optional
         Name of the column of a table, or of the attribute of edges, that has the weights. By
         default it is "weight" ("edge_weight" in PyTorch Geometric's data), if there is one; other
@@ -67,6 +75,10 @@ def read_graph(graph: Any, weight: Any = None, directed: bool = False) -> CsrGra
         Whether edges have a direction. Graphs of networkx and igraph have their own property. If
         the graph is undirected, the matrix may be symmetric, or have each edge only once, as a
         triangular matrix does.
+    relation : str or array, optional
+        Name of the column of a table, or of the attribute of edges, that has the names of the
+        relations for which edges stand. For `edge_index`: the array of these names, strings or
+        integers, [E]. Edges of different relations between the same nodes are different edges.
 
     Returns
     -------
@@ -86,7 +98,7 @@ def read_graph(graph: Any, weight: Any = None, directed: bool = False) -> CsrGra
     """
     if not isinstance(directed, bool):
         raise TypeError(f"directed must be True or False, got {quoted(directed)}")
-    csr_graph = _read(graph, weight, directed)
+    csr_graph = _read(graph, weight, relation, directed)
     if not csr_graph.n_nodes:
         raise ValueError("the graph has no nodes; walks need nodes and edges")
     if not csr_graph.n_arcs:
@@ -97,16 +109,21 @@ def read_graph(graph: Any, weight: Any = None, directed: bool = False) -> CsrGra
     return csr_graph
 
 
-def _read(graph: Any, weight: Any, directed: bool) -> CsrGraph:
+def _read(graph: Any, weight: Any, relation: Any, directed: bool) -> CsrGraph:
     """Read a graph, which may have no edges."""
     if isinstance(graph, str | os.PathLike):
-        return _read_file(os.fspath(graph), _column_name(weight), directed)
+        return _read_file(os.fspath(graph), *_column_names(weight, relation), directed)
     if hasattr(graph, "edge_index"):
-        return read_geometric_data(graph, _column_name(weight), directed)
-    if hasattr(graph, "is_multigraph") and hasattr(graph, "edges"):
-        return read_networkx(graph, _column_name(weight))
-    if hasattr(graph, "get_edgelist") and hasattr(graph, "vcount"):
-        return read_igraph(graph, _column_name(weight))
+        return read_geometric_data(graph, *_column_names(weight, relation), directed)
+    if is_networkx(graph):
+        return read_networkx(graph, *_column_names(weight, relation))
+    if is_igraph(graph):
+        return read_igraph(graph, *_column_names(weight, relation))
+    if relation is not None and (hasattr(graph, "tocsr") or type(graph) is tuple):
+        raise TypeError(
+            "relation has no effect on a matrix, which has one element per pair of nodes: pass an "
+            "array edge_index of shape [2, edges], and an array with the relation of each edge"
+        )
     if hasattr(graph, "tocsr"):
         if weight is not None:
             raise TypeError(
@@ -124,31 +141,39 @@ def _read(graph: Any, weight: Any, directed: bool) -> CsrGraph:
     if hasattr(graph, "collect") and hasattr(graph, "lazy"):  # polars' LazyFrame
         graph = graph.collect()
     if hasattr(graph, "__arrow_c_stream__") or hasattr(graph, "columns"):
-        return read_edge_table(MemoryTable(graph, _column_name(weight)), directed)
+        return read_edge_table(MemoryTable(graph, *_column_names(weight, relation)), directed)
     if hasattr(graph, "__array__"):
         if isinstance(weight, str):
             raise TypeError(f"weight must be an array for an edge_index, got {quoted(weight)}")
-        return read_edge_index(graph, weight, directed)
+        if isinstance(relation, str):
+            raise TypeError(f"relation must be an array for an edge_index, got {quoted(relation)}")
+        return read_edge_index(graph, weight, relation, directed)
     advice = ""
     if isinstance(graph, list):
         advice = "; for a list of pairs of names, pass pandas.DataFrame(graph)"
     raise TypeError(f"graph must be {ACCEPTED}, got {quoted(graph)}{advice}")
 
 
-def _read_file(path: str, weight: str | None, directed: bool) -> CsrGraph:
+def _read_file(path: str, weight: str | None, relation: str | None, directed: bool) -> CsrGraph:
     """Read a list or table of edges in a file, or a table in a folder."""
     table_format = find_format(path)
     is_list = table_format is None or table_format.name == "TSV"
     if is_list and not Path(path).is_dir():
-        return read_edge_list(path, weight, directed)
-    return read_edge_table(FileTable(path, weight), directed)
+        return read_edge_list(path, weight, relation, directed)
+    return read_edge_table(FileTable(path, weight, relation), directed)
 
 
-def _column_name(weight: Any) -> str | None:
-    """Return the name of the column or attribute of weights."""
-    if weight is None or isinstance(weight, str):
-        return weight
-    raise TypeError(
-        "weight must be the name of a column or an attribute for this graph, got "
-        f"{quoted(weight)}; only an edge_index or (indptr, indices) may have an array of weights"
-    )
+def _column_names(weight: Any, relation: Any) -> tuple[str | None, str | None]:
+    """Return the names of the columns or attributes of weights and of relations."""
+    if weight is not None and not isinstance(weight, str):
+        raise TypeError(
+            "weight must be the name of a column or an attribute for this graph, got "
+            f"{quoted(weight)}; only an edge_index or (indptr, indices) may have an array of "
+            "weights"
+        )
+    if relation is not None and not isinstance(relation, str):
+        raise TypeError(
+            "relation must be the name of a column or an attribute for this graph, got "
+            f"{quoted(relation)}; only an edge_index may have an array of relations"
+        )
+    return weight, relation

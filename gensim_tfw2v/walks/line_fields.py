@@ -1,5 +1,6 @@
 """Fields of the lines of a text, found by array operations."""
 
+import io
 from typing import NamedTuple
 
 import numpy as np
@@ -50,14 +51,22 @@ class LineFields(NamedTuple):
         return [self.field(first + column) for column in range(self.n_fields[index])]
 
 
-def split_lines(block: bytes, has_tabs: bool) -> LineFields:
-    """Split a block of lines into fields, at each tab or, without `has_tabs`, at white space.
+def has_tabs(block: bytes) -> bool:
+    """Return whether the first line that is not blank or a comment contains a tab."""
+    for line in io.BytesIO(block):
+        if line.strip() and line[0] not in COMMENT_MARKS:
+            return b"\t" in line.strip()
+    return False
+
+
+def split_lines(block: bytes, by_tabs: bool) -> LineFields:
+    """Split a block of lines into fields, at each tab or, without `by_tabs`, at white space.
 
     The block must end with a newline. Lines that start with # or % are comments.
     """
     data = np.frombuffer(block, np.uint8)
     newlines = np.flatnonzero(data == NEWLINE)
-    if has_tabs:
+    if by_tabs:
         stops = np.flatnonzero((data == ord("\t")) | (data == NEWLINE))
         starts = np.concatenate([[0], stops[:-1] + 1])
         last_fields = np.searchsorted(stops, newlines)

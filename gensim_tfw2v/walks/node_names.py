@@ -1,12 +1,13 @@
 """Numbers of nodes by their names, in order of first occurrence or, for integers, ascending."""
 
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from gensim_tfw2v.corpus.scanner import WordCounter, library
+from gensim_tfw2v.typed_words import read_integer
 from gensim_tfw2v.walks.csr_graph import Nodes
 
 #: Integers are numbered by an array with an element per integer, if it has at most this number of
@@ -71,3 +72,14 @@ def number_integers(ends: NDArray[Any]) -> tuple[Sequence[int], Nodes]:
         return np.flatnonzero(is_name).tolist(), nodes
     names, indices = np.unique(ends, return_inverse=True)
     return names.tolist(), indices.astype(np.int32)
+
+
+def find_name(name: Any, names: Container[Any]) -> Any:
+    """Return the integer that a string consists of, if it is in `names`; otherwise `name` itself.
+
+    If `name` itself is in `names`, it is returned, too.
+    """
+    if name in names or not isinstance(name, str):
+        return name
+    integer = read_integer(name)
+    return integer if integer is not None and integer in names else name

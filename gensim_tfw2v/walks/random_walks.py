@@ -1,4 +1,4 @@
-"""Random walks on a graph as a corpus: node2vec and DeepWalk without a text."""
+"""Random walks on a graph as a corpus: node2vec and its kin without a text."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
@@ -13,8 +13,11 @@ from gensim_tfw2v.files.temporary import TemporaryFolder
 from gensim_tfw2v.messages import quoted
 from gensim_tfw2v.options.kinds import Finite, Whole, positive
 from gensim_tfw2v.processes.threads import in_threads
-from gensim_tfw2v.typed_words import read_integer
 from gensim_tfw2v.walks.graph_readers import read_graph
+from gensim_tfw2v.walks.metapaths import check_options, follow_node_types, follow_relations
+from gensim_tfw2v.walks.node_names import find_name
+from gensim_tfw2v.walks.node_types import read_node_types
+from gensim_tfw2v.walks.relations import list_names
 from gensim_tfw2v.walks.walk_corpus import WalkCorpus
 from gensim_tfw2v.walks.walk_file import WalkOptions, write_walk_file
 from gensim_tfw2v.walks.walk_shard import MAX_WALKS, draw_walks
@@ -40,6 +43,13 @@ class RandomWalks(CorpusSource):
     node x is multiplied by a factor that depends on the previous node t: by 1 / p if x is t, by 1
     if there is an edge from t to x, and by 1 / q otherwise.
 
+    On a graph whose nodes have types, such as authors, papers and venues, a metapath prescribes the
+    types of successive nodes (metapath2vec; Dong et al. 2017, section 3.2): the next node is a
+    random neighbour of the next type, in proportion to the weights of the edges. On a knowledge
+    graph, whose edges stand for relations, a walk contains the relation of each edge between the
+    nodes at its ends (RDF2Vec; Ristoski and Paulheim 2016, section 3.1), so relations get vectors,
+    too.
+
     Parameters
     ----------
     graph : object
@@ -48,7 +58,8 @@ class RandomWalks(CorpusSource):
     num_walks : int
         Number of walks that start at each node, per epoch.
     walk_length : int
-        Number of nodes of a walk. Walks that reach a node without outgoing edges are shorter.
+        Number of nodes of a walk. Walks that reach a node without edges that they can follow are
+        shorter.
     p, q : float
         Return parameter and in-out parameter of node2vec. A small `p` keeps walks near their
         start. A small `q` leads them away from it.
@@ -61,8 +72,8 @@ class RandomWalks(CorpusSource):
     restart : float
         Probability, at each step, to return to the start of the walk instead.
     start_nodes : iterable, optional
-        Names of the nodes at which walks start; by default all nodes. Integers may also be strings
-        of digits, as they are in a text.
+        Names of the nodes at which walks start; by default all nodes, or those at which the
+        metapath starts. Integers may also be strings of digits, as they are in a text.
     extend : bool
         For graphs with weights: treat light edges like missing ones, as node2vec+ does (Liu et al.
         2023).
@@ -70,11 +81,31 @@ class RandomWalks(CorpusSource):
         Whether all epochs have the same walks. By default, each epoch has new ones.
     seed : int
         Seed of the walks. The walks of an epoch depend on nothing else, whoever draws them.
+    node_types : mapping, array, str or path, optional
+        For a metapath of types of nodes, the type of each node: a mapping or a pandas Series from
+        the node's name; an array, if the nodes are the integers 0 ... n - 1; the name of a node
+        attribute, for graphs of NetworkX and igraph; or the path of a text with a node and its type
+        in each line.
+    relation : str or array, optional
+        Relations for which the edges stand: the name of a column or of an edge attribute, or an
+        array. Then edges of different relations between the same nodes are different edges. Set
+        `directed`, unless each relation holds in both directions.
+    metapath : iterable, optional
+        Types that walks follow, repeated:
+
+        - With `node_types`, types of successive nodes, such as ``["author", "paper", "venue",
+          "paper", "author"]``. The last type is the first one. Walks start at its nodes.
+        - With `relation`, relations of successive edges, such as ``["wrote", "cites"]``. Walks
+          start at nodes with an edge of the first relation, and contain nodes only.
+
+        `p`, `q` and `extend` can't be combined with a metapath.
 
     Attributes
     ----------
     names : sequence
-        Name of each node, by its number.
+        Name of each node, by its number. If walks contain relations, their names follow.
+    n_nodes : int
+        Number of nodes.
 
     Raises
     ------
@@ -89,6 +120,11 @@ class RandomWalks(CorpusSource):
     >>> from gensim_tfw2v import RandomWalks, TFWord2Vec
     >>> walks = RandomWalks("edges.tsv", p=0.5, q=2)  # doctest: +SKIP
     >>> model = TFWord2Vec(walks, sg=1, window=10, epochs=1)  # doctest: +SKIP
+
+    >>> walks = RandomWalks(  # doctest: +SKIP
+    ...     "papers.tsv", node_types="types.tsv", metapath=["author", "paper", "author"]
+    ... )
+    >>> walks = RandomWalks("triples.tsv", relation="predicate", directed=True)  # doctest: +SKIP
     """
 
     def __init__(
@@ -105,6 +141,10 @@ class RandomWalks(CorpusSource):
         extend: bool = False,
         fixed: bool = False,
         seed: int = 1,
+        *,
+        node_types: Any = None,
+        relation: Any = None,
+        metapath: Iterable[Any] | None = None,
     ) -> None:
         self.num_walks = int(positive("num_walks", num_walks))
         self.walk_length = int(positive("walk_length", walk_length))
@@ -115,15 +155,33 @@ class RandomWalks(CorpusSource):
             raise ValueError(f"restart must be a probability below 1, got {quoted(restart)}")
         self.fixed = bool(fixed)
         self.seed = Whole()("seed", seed)
-        csr_graph = read_graph(graph, weight, directed)
-        self.names: Sequence[Any] = csr_graph.names
-        starts = None if start_nodes is None else _node_numbers(start_nodes, self.names)
+        is_first_order = self.p == self.q == 1 and not extend
+        check_options(node_types, relation, metapath, is_first_order=is_first_order)
+        csr_graph = read_graph(graph, weight, directed, relation)
+        followed = None
+        starts = None
+        if metapath is not None:
+            if node_types is None:
+                followed = follow_relations(csr_graph, metapath)
+            else:
+                types = read_node_types(node_types, graph, csr_graph.names)
+                followed = follow_node_types(csr_graph, types, metapath)
+            csr_graph = followed.graph
+            starts = followed.starts
+        self.n_nodes = csr_graph.n_nodes
+        self.names: Sequence[Any] = list_names(csr_graph)
+        if start_nodes is not None:
+            starts = _node_numbers(start_nodes, csr_graph.names)
+            if followed is not None:
+                followed.check_starts(starts)
         if extend and csr_graph.weights is None:
             raise ValueError(
                 "extend=True has no effect, because all edges have the same weight: set weight, "
                 "or leave out extend"
             )
-        self._n_starts = len(self.names) if starts is None else len(starts)
+        has_relations = csr_graph.relations is not None
+        self._max_words = 2 * self.walk_length - 1 if has_relations else self.walk_length
+        self._n_starts = self.n_nodes if starts is None else len(starts)
         if len(self) > MAX_WALKS:
             raise ValueError(
                 f"num_walks={num_walks} from each of {self._n_starts:,} nodes are {len(self):,} "
@@ -139,13 +197,14 @@ class RandomWalks(CorpusSource):
             is_fixed=self.fixed,
             seed=self.seed,
             starts=starts,
+            metapath=None if followed is None else followed.steps,
         )
         self._temporary = TemporaryFolder("walks")
         self._path = self._temporary.folder / "walks"
         write_walk_file(self._path, csr_graph, self._options)
         self._n_iterations = 0
         self._corpus = WalkCorpus(
-            self._path, self.names, self._n_starts, self.num_walks, self.walk_length
+            self._path, self.names, self._n_starts, self.num_walks, self._max_words
         )
 
     def __len__(self) -> int:
@@ -169,7 +228,7 @@ class RandomWalks(CorpusSource):
         yield from self._pieces(epoch, len(self))
 
     def sample(self, n: int | None = None) -> Ids:
-        """Return the first walks of the first epoch, as numbers of nodes.
+        """Return the first walks of the first epoch, as numbers of nodes and relations.
 
         Parameters
         ----------
@@ -179,21 +238,22 @@ class RandomWalks(CorpusSource):
         Returns
         -------
         ndarray of int32 [n, L]
-            Indices in `names`, with -1 behind the end of a walk that is shorter than
-            L = `walk_length`. The nodes at which walks start are in random order.
+            Indices in `names`, with -1 behind the end of a walk that is shorter than L, which is
+            `walk_length`, or 2 `walk_length` - 1 if walks contain relations. The nodes at which
+            walks start are in random order.
         """
         n_walks = len(self) if n is None else Whole(minimum=0, maximum=len(self))("n", n)
         pieces = list(self._pieces(0, n_walks))
-        return np.concatenate([np.empty((0, self.walk_length), np.int32), *pieces])
+        return np.concatenate([np.empty((0, self._max_words), np.int32), *pieces])
 
     def _pieces(self, epoch: int, n_walks: int) -> Iterator[Ids]:
         """Draw the first walks of an epoch in threads; yield them in order, some at a time."""
         walk_file = np.memmap(self._path, np.uint8, "r")
         draw = partial(draw_walks, walk_file, epoch)
-        n_piece_walks = max(1, min(PIECE_WALKS, PIECE_STEPS // self.walk_length))
+        n_piece_walks = max(1, min(PIECE_WALKS, PIECE_STEPS // self._max_words))
 
         def draw_piece(first: int, _: object) -> Ids:
-            return draw(first, min(n_piece_walks, n_walks - first), self.walk_length)
+            return draw(first, min(n_piece_walks, n_walks - first), self._max_words)
 
         return in_threads(draw_piece, range(0, n_walks, n_piece_walks), ahead=8)
 
@@ -225,10 +285,7 @@ def _node_numbers(start_nodes: Iterable[Any], names: Sequence[Any]) -> NDArray[n
         )
     number_of = {name: number for number, name in enumerate(names)}
     try:
-        numbers = [
-            number_of[name] if name in number_of else number_of[_integer(name)]
-            for name in start_nodes
-        ]
+        numbers = [number_of[find_name(name, number_of)] for name in start_nodes]
     except KeyError as error:
         raise ValueError(
             f"start_nodes has {quoted(error.args[0])}, which is no node of the graph. Its first "
@@ -237,9 +294,3 @@ def _node_numbers(start_nodes: Iterable[Any], names: Sequence[Any]) -> NDArray[n
     if not numbers:
         raise ValueError("start_nodes is empty: leave it out to start at all nodes")
     return np.array(numbers, np.int32)
-
-
-def _integer(name: Any) -> Any:
-    """Return the integer that a string consists of; otherwise `name` itself."""
-    integer = read_integer(name) if isinstance(name, str) else None
-    return name if integer is None else integer

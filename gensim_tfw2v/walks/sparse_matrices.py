@@ -139,7 +139,7 @@ def _with_reverse_arcs(graph: CsrGraph) -> CsrGraph:
     ValueError
         If an arc and its reverse have different weights.
     """
-    sources = _arc_sources(graph)
+    sources = graph.sources()
     targets = graph.neighbours
     reverse = CsrGraph.from_edges(
         graph.names, targets, sources, graph.weights, directed=True, parallel=True
@@ -158,7 +158,7 @@ def _with_reverse_arcs(graph: CsrGraph) -> CsrGraph:
         directed=True,
         parallel=True,
     )
-    sources = _arc_sources(both)
+    sources = both.sources()
     targets = both.neighbours
     weights = both.weights
     # an arc that is in the matrix precedes the reverse of the one in the opposite direction
@@ -178,11 +178,6 @@ def _with_reverse_arcs(graph: CsrGraph) -> CsrGraph:
         directed=True,
         parallel=True,
     )
-
-
-def _arc_sources(graph: CsrGraph) -> Nodes:
-    """Return the node at the start of each arc."""
-    return np.repeat(np.arange(graph.n_nodes, dtype=np.int32), np.diff(graph.offsets))
 
 
 def _check_weights(

@@ -1,4 +1,4 @@
-"""Corpus of walks on a graph: its words are the nodes, and its walks are drawn during training."""
+"""Corpus of walks on a graph, which are drawn during training: its words are the nodes."""
 
 from collections.abc import Mapping, Sequence
 from itertools import repeat
@@ -26,22 +26,22 @@ PIECE_STEPS = 1 << 20
 class WalkCorpus(Corpus):
     """Walks, which can be read repeatedly, but are counted only once.
 
-    Nothing is written for each walk. The nodes that walks visit are counted by drawing the walks of
-    the first epoch: all of them, or on a large graph one or a few from each start, whose counts are
-    multiplied.
+    Nothing is written for each walk. The nodes that walks visit, and the relations, are counted by
+    drawing the walks of the first epoch: all of them, or on a large graph one or a few from each
+    start, whose counts are multiplied.
 
     Parameters
     ----------
     path : Path
         File by `write_walk_file`.
     names : sequence
-        Name of each node.
+        Name of each node, and of each relation if walks contain them.
     n_starts : int
         Number of nodes at which walks start.
     num_walks : int
         Number of walks from each start, per epoch.
-    walk_length : int
-        Maximum number of nodes of a walk.
+    max_words : int
+        Maximum number of nodes and relations of a walk.
     """
 
     unit = "walks"
@@ -53,13 +53,13 @@ class WalkCorpus(Corpus):
         names: Sequence[Any],
         n_starts: int,
         num_walks: int,
-        walk_length: int,
+        max_words: int,
     ) -> None:
         self._path = path
         self._names = names
         self._n_starts = n_starts
         self._num_walks = num_walks
-        self._walk_length = walk_length
+        self._max_words = max_words
         self.total = self._counted_repetitions * n_starts
         self._visits: NDArray[np.int64] | None = None
 
@@ -70,31 +70,31 @@ class WalkCorpus(Corpus):
     @property
     def _counted_repetitions(self) -> int:
         """Number of walks from each start whose nodes are counted."""
-        repetition_steps = self._n_starts * self._walk_length
+        repetition_steps = self._n_starts * self._max_words
         return min(self._num_walks, -(-COUNTED_STEPS // repetition_steps))
 
     def count(self, folder: Path, progress: Progress | None) -> CountedParts:
-        """Count how often the walks of an epoch visit each node."""
+        """Count how often each node and relation is in the walks of an epoch."""
         visits = self._count_visits(progress)
         part = EncodedPart([], int(visits.sum()), self._n_walks)
         return CountedParts(list(self._names), visits, [(part, None)])
 
     def _count_visits(self, progress: Progress | None) -> NDArray[np.int64]:
-        """Return the number of visits of each node in an epoch: [nodes]."""
+        """Return how often each node and relation is in the walks of an epoch: [names]."""
         if self._visits is not None:
             return self._visits
-        n_nodes = len(self._names)
+        n_names = len(self._names)
         n_repetitions = self._counted_repetitions
         n_walks = n_repetitions * self._n_starts
-        piece_walks = max(1, max(PIECE_STEPS, n_nodes) // self._walk_length)
+        piece_walks = max(1, max(PIECE_STEPS, n_names) // self._max_words)
         walk_file = np.memmap(self._path, np.uint8, "r")
 
         def count_piece(first: int, _: object) -> tuple[int, NDArray[np.int64]]:
             n_piece_walks = min(piece_walks, n_walks - first)
-            nodes = draw_walks(walk_file, 0, first, n_piece_walks, self._walk_length)
-            return n_piece_walks, np.bincount(nodes[nodes >= 0], minlength=n_nodes)
+            nodes = draw_walks(walk_file, 0, first, n_piece_walks, self._max_words)
+            return n_piece_walks, np.bincount(nodes[nodes >= 0], minlength=n_names)
 
-        visits = np.zeros(n_nodes, np.int64)
+        visits = np.zeros(n_names, np.int64)
         n_counted = 0
         for n_piece_walks, counts in in_threads(
             count_piece, range(0, n_walks, piece_walks), ahead=8
@@ -102,7 +102,7 @@ class WalkCorpus(Corpus):
             visits += counts
             n_counted += n_piece_walks
             if progress:
-                progress(int(visits.sum()), n_counted, n_nodes, 0)
+                progress(int(visits.sum()), n_counted, n_names, 0)
         if n_repetitions < self._num_walks:
             visits = np.rint(visits * (self._num_walks / n_repetitions)).astype(np.int64)
         self._visits = visits
@@ -111,7 +111,7 @@ class WalkCorpus(Corpus):
     def encode(
         self, key_to_index: Mapping[Any, int], folder: Path, progress: Progress | None
     ) -> list[EncodedPart]:
-        """Write the graph to a folder, and the word ids of its nodes."""
+        """Write the graph to a folder, and the word ids of its nodes and relations."""
         visits = self._count_visits(progress)
         path = folder / "walks"
         copy_walk_file(self._path, path)
@@ -121,6 +121,6 @@ class WalkCorpus(Corpus):
         n_raw_words = int(visits.sum())
         n_tokens = int(visits[ids >= 0].sum())
         shard = WalkShard(
-            str(path), self._n_walks, n_tokens, n_raw_words, self._n_walks, self._walk_length
+            str(path), self._n_walks, n_tokens, n_raw_words, self._n_walks, self._max_words
         )
         return [EncodedPart([shard], n_raw_words, self._n_walks)]

@@ -27,6 +27,7 @@ HEADER = {
     "magic": "8s",
     "n_bytes": "q",
     "n_nodes": "q",
+    "n_names": "q",
     "n_arcs": "q",
     "n_starts": "q",
     "walk_length": "q",
@@ -36,15 +37,16 @@ HEADER = {
     "p": "d",
     "q": "d",
     "restart": "d",
+    "n_types": "q",
+    "n_metapath": "q",
     "offsets_at": "q",
     "neighbours_at": "q",
     "alias_at": "q",
     "weights_at": "q",
     "thresholds_at": "q",
     "starts_at": "q",
-    "types_at": "q",
     "metapath_at": "q",
-    "n_metapath": "q",
+    "relations_at": "q",
 }
 
 #: Alignment in bytes of the arrays: that of a cache line.
@@ -59,6 +61,8 @@ class WalkOptions:
     ----------
     starts : ndarray of int32, optional
         Nodes at which walks start; by default all nodes.
+    metapath : ndarray of int32, optional
+        Types of successive arcs, which are repeated, if the graph is that of a `MetapathGraph`.
     """
 
     walk_length: int
@@ -69,6 +73,7 @@ class WalkOptions:
     is_fixed: bool = False
     seed: int = 1
     starts: NDArray[np.int32] | None = None
+    metapath: NDArray[np.int32] | None = None
 
 
 def write_walk_file(path: Path, graph: CsrGraph, options: WalkOptions) -> None:
@@ -90,18 +95,29 @@ def write_walk_file(path: Path, graph: CsrGraph, options: WalkOptions) -> None:
             arrays["thresholds"] = _mean_weights(graph)
     if options.starts is not None:
         arrays["starts"] = np.ascontiguousarray(options.starts, "<i4")
+    n_names = graph.n_nodes
+    n_metapath = 0
+    if options.metapath is not None:
+        arrays["metapath"] = np.ascontiguousarray(options.metapath, "<i4")
+        n_metapath = len(options.metapath)
+    if graph.relations is not None:
+        arrays["relations"] = (graph.n_nodes + graph.relations.numbers).astype("<i4")
+        n_names += len(graph.relations.names)
     fields: dict[str, Any] = {
         "magic": MAGIC,
         "n_nodes": graph.n_nodes,
+        "n_names": n_names,
         "n_arcs": graph.n_arcs,
         "n_starts": graph.n_nodes if options.starts is None else len(options.starts),
         "walk_length": options.walk_length,
         "seed": options.seed % 2**64,
         "is_fixed": options.is_fixed,
-        "is_symmetric": is_symmetric(graph),
+        "is_symmetric": options.metapath is None and is_symmetric(graph),
         "p": options.p,
         "q": options.q,
         "restart": options.restart,
+        "n_types": graph.n_rows // graph.n_nodes,
+        "n_metapath": n_metapath,
     }
     n_bytes = _aligned(8 * len(HEADER))
     for name, array in arrays.items():
@@ -129,13 +145,13 @@ def _aligned(n_bytes: int) -> int:
 
 
 def alias_table(graph: CsrGraph) -> NDArray[np.uint32]:
-    """Return the alias tables of the weights of each node's arcs: [arcs]; see ``walks.h``."""
+    """Return the alias tables of the weights of each row's arcs: [arcs]; see ``walks.h``."""
     assert graph.weights is not None
     alias = np.empty(graph.n_arcs, "<u4")
     call(
         compiled_library.load().tfw2v_alias_table,
         graph.offsets.ctypes.data,
-        graph.n_nodes,
+        graph.n_rows,
         graph.weights.ctypes.data,
         alias.ctypes.data,
     )

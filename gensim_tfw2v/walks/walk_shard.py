@@ -25,9 +25,9 @@ MAX_WALKS = 2**31 - 1
 
 
 def draw_walks(
-    walk_file: NDArray[np.uint8], epoch: int, first: int, n_walks: int, walk_length: int
+    walk_file: NDArray[np.uint8], epoch: int, first: int, n_walks: int, max_words: int
 ) -> Ids:
-    """Draw the walks [first, first + n_walks) of an epoch, as numbers of nodes.
+    """Draw the walks [first, first + n_walks) of an epoch, as numbers of nodes and relations.
 
     A walk depends only on the file, the epoch and its own number.
 
@@ -35,15 +35,15 @@ def draw_walks(
     ----------
     walk_file : ndarray of uint8
         Content of a file by `write_walk_file`.
-    walk_length : int
-        Maximum number L of nodes of a walk, as in the file.
+    max_words : int
+        Maximum number L of nodes and relations of a walk.
 
     Returns
     -------
     ndarray of int32 [n_walks, L]
         -1 behind the end of a shorter walk.
     """
-    nodes = np.empty((n_walks, walk_length), np.int32)
+    nodes = np.empty((n_walks, max_words), np.int32)
     _draw(walk_file, epoch, first, n_walks, None, nodes)
     return nodes
 
@@ -80,21 +80,22 @@ class WalkShard(Shard):
     """Shard whose entries are walks; its ranges count walks.
 
     `path` is that of a file by `write_walk_file`. The file ``path.ids`` contains the word id of
-    each node, or a negative number for nodes outside of the vocabulary. All counts are those of an
-    epoch. The numbers of tokens and of raw words are estimates, unless all walks have equal lengths
-    and all nodes are in the vocabulary.
+    each node and relation, or a negative number for those outside of the vocabulary. All counts are
+    those of an epoch. The numbers of tokens and of raw words are estimates, unless all walks have
+    equal lengths and all nodes are in the vocabulary.
 
     Attributes
     ----------
-    walk_length : int
-        Maximum number of nodes of a walk.
+    max_words : int
+        Maximum number of nodes and relations of a walk.
     training : int
         Number of earlier trainings of the model, so that the walks of this one are new.
     """
 
     is_drawn: ClassVar[bool] = True
+    is_walks: ClassVar[bool] = True
 
-    walk_length: int
+    max_words: int
     training: int = 0
 
     @cached_property
@@ -112,15 +113,15 @@ class WalkShard(Shard):
     def read(self, start: int, stop: int, epoch: int = 0) -> Ids:
         """Draw the walks [start, stop) of an epoch: word ids, and -1 after each walk."""
         n_walks = stop - start
-        entries = np.empty(n_walks * (self.walk_length + 1), np.int32)
+        entries = np.empty(n_walks * (self.max_words + 1), np.int32)
         n_entries = _draw(self._content, self._number(epoch), start, n_walks, self._ids, entries)
         return entries[:n_entries]
 
     def _number(self, epoch: int) -> int:
         return self.training * MAX_EPOCHS + epoch
 
-    def for_training(self, number: int) -> "WalkShard":
-        """Return a shard with the walks of a model's training, which is numbered from 0."""
+    def for_training(self, number: int, first_entry: int) -> "WalkShard":
+        """Return a shard with the walks of a model's training; see `Shard.for_training`."""
         return replace(self, training=number)
 
     def source(self, epoch: int) -> bytes:
@@ -129,7 +130,7 @@ class WalkShard(Shard):
 
     def cut(self, gaps: Iterable[EntryRange], size: int, whole: bool) -> Iterator[UnitCounts]:
         """Cut ranges of walks into work units of at most `size` entries, but at least one walk."""
-        n_unit_walks = max(1, size // (self.walk_length + 1))
+        n_unit_walks = max(1, size // (self.max_words + 1))
         for first, last in gaps:
             n_units = -(-(last - first) // n_unit_walks)
             edges = [first + (last - first) * unit // n_units for unit in range(n_units + 1)]
@@ -145,8 +146,8 @@ class WalkShard(Shard):
 
     @property
     def longest_sentence(self) -> int:
-        """Maximum number of nodes of a walk."""
-        return self.walk_length
+        """Maximum number of nodes and relations of a walk."""
+        return self.max_words
 
     def tag_counts(self, n_tags: int) -> NDArray[np.int64]:
         """Return zeros, because walks have no tags."""

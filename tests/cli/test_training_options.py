@@ -85,6 +85,7 @@ RESULTS = {
     "column": (["--column", "words"], lambda it: it.source.column, "words"),
     "recursive": (["--column", "words", "--recursive"],
                   lambda it: it.source.options.recursive, True),
+    "weight": (["--column", "words", "--weight", "w"], lambda it: it.source.weight, "w"),
     "fasttext": ([*FASTTEXT], lambda it: type(it.model), TFFastText),
     "min_n": ([*FASTTEXT, "--min-n", "2"], lambda it: it.model.wv.min_n, 2),
     "max_n": ([*FASTTEXT, "--max-n", "4"], lambda it: it.model.wv.max_n, 4),
@@ -120,6 +121,11 @@ WALK_ARGUMENTS = {
     "start_nodes": (["--walks", "--start-nodes", "starts.txt"], {"start_nodes": ["the", "of"]}),
     "extend": (["--walks", "--weight", "w", "--extend", "--q", "9"],
                {"weight": "w", "extend": True, "q": 9}),
+    "node_types": (["--walks", "--node-types", "types.txt", "--metapath", "short,long,short"],
+                   {"node_types": "types.txt", "metapath": ["short", "long", "short"]}),
+    "relation": (["--walks", "--relation", "w"], {"relation": "w"}),
+    "metapath": (["--walks", "--relation", "w", "--metapath", "1,2"],
+                 {"relation": "w", "metapath": ["1", "2"]}),
 }  # fmt: skip
 
 
@@ -203,9 +209,10 @@ def folder(tmp_path_factory, corpus):
     text = "".join(corpus.read_text(encoding="utf-8").splitlines(keepends=True)[:8])
     (folder / "corpus.txt").write_text(text, encoding="utf-8")
     rows = [line.split() for line in text.splitlines()]
-    pq.write_table(pa.table({"words": rows}), folder / "table.parquet")
+    table = pa.table({"words": rows, "w": [2.5] * len(rows)})
+    pq.write_table(table, folder / "table.parquet")
     (folder / "recursive/y=1").mkdir(parents=True)
-    pq.write_table(pa.table({"words": rows}), folder / "recursive/y=1/table.parquet")
+    pq.write_table(table, folder / "recursive/y=1/table.parquet")
     write_dialects(folder, rows)
     write_graph(folder, rows)
     (folder / "hosts.json").write_text(json.dumps(HOSTS))
@@ -218,12 +225,14 @@ def folder(tmp_path_factory, corpus):
 
 
 def write_graph(folder, rows):
-    """Write a graph with edges between successive words, and the nodes at which walks start."""
+    """Write a graph of successive words, the nodes at which walks start, and types of nodes."""
     words = [word for row in rows for word in row if word.isalpha()]
     edges = sorted({edge for edge in zip(words, words[1:], strict=False) if edge[0] != edge[1]})
     lines = [f"{a}\t{b}\t{1 + number % 5}" for number, (a, b) in enumerate(edges)]
     (folder / "edges.tsv").write_text("\n".join(["source\ttarget\tw", *lines, ""]))
     (folder / "starts.txt").write_text("the\nof\n")
+    types = [f"{word} {'short' if len(word) < 5 else 'long'}\n" for word in sorted({*words})]
+    (folder / "types.txt").write_text("".join(types))
 
 
 def write_dialects(folder, rows):
@@ -324,6 +333,22 @@ def test_options_reach_the_training_or_are_refused_by_name(record, way):
             if name in ARGUMENTS and call.arguments[ARGUMENTS[name]] != expected:
                 failures.append(f"{name}: {call.arguments}")
     assert not failures, "\n".join(failures)
+
+
+@pytest.mark.parametrize(
+    ("way", "is_refused"),
+    [
+        *[("new", False), ("model", False), ("vectors", False), ("fasttext", False)],
+        *[("compass", False), ("doc2vec", True), ("doc2vec-model", True), ("stdin", True)],
+    ],
+)
+def test_weight_of_a_table_reaches_the_training_or_is_refused(record, way, is_refused):
+    errors, call = record(*WAYS[way][0], "--column", "words", "--weight", "w")
+    assert (call is None) == is_refused
+    if call:
+        assert call.source.weight == "w"
+    elif way != "stdin":
+        assert "--weight w has no effect on documents" in errors
 
 
 @pytest.mark.parametrize("way", ["new", "model", "vectors", "compass", "fasttext", "doc2vec"])

@@ -157,6 +157,60 @@ def test_integers_are_written_and_trained_as_integers(tfw2v, integers, tmp_path)
     assert sorted(walk[0] for walk in read_walks(tmp_path / "walks.txt")) == ["103", "105"]
 
 
+@pytest.fixture
+def triples(tmp_path):
+    """A list of edges between 16 nodes, with the relations same and next."""
+    path = tmp_path / "triples.tsv"
+    lines = [f"n{a}\t{'same' if a // 8 == b // 8 else 'next'}\tn{b}" for a, b in two_cliques(int)]
+    path.write_text("\n".join(["source\trelation\ttarget", *lines]))
+    return path
+
+
+def test_relations_are_words_of_walks(tfw2v, triples, tmp_path):
+    typed = ("--relation", "relation", "--directed", *SMALL)
+    printed = tfw2v("walks", triples, *typed, "-o", tmp_path / "walks.txt").stdout
+    assert "graph      16 nodes\nwalks      48 of up to 12 nodes\n" in printed
+    expected = RandomWalks(triples, 3, 12, relation="relation", directed=True)
+    assert read_walks(tmp_path / "walks.txt") == list(expected)
+    printed = tfw2v("train", triples, "--walks", *typed, *QUICK, "-o", tmp_path / "model").stdout
+    assert "vocabulary 18 words x 8 dimensions\n" in printed and "48 walks of " in printed
+    counts = counts_of(tmp_path / "model")
+    assert len(counts) == 18 and counts["same"] > counts["next"] > 0
+
+
+def test_integer_nodes_and_relations_are_written_as_strings(tfw2v, tmp_path):
+    path = tmp_path / "triples.parquet"
+    table = {"source": [1, 2, 3], "relation": ["is", "has", "is"], "target": [2, 3, 1]}
+    parquet.write_table(pa.table(table), path)
+    typed = ("--relation", "relation", "--directed", "--num-walks", 1, "--walk-length", 3)
+    tfw2v("walks", path, *typed, "-o", tmp_path / "walks.parquet")
+    assert sorted(read_walks(tmp_path / "walks.parquet")) == [
+        ["1", "is", "2", "has", "3"],
+        ["2", "has", "3", "is", "1"],
+        ["3", "is", "1", "is", "2"],
+    ]
+
+
+def test_walks_follow_metapaths(tfw2v, triples, tmp_path):
+    types = tmp_path / "types.txt"
+    types.write_text(
+        "".join(f"n{node} {'even' if node % 2 == 0 else 'odd'}\n" for node in range(16))
+    )
+    typed = ("--node-types", types, "--metapath", "odd, odd,even,odd")
+    tfw2v("walks", triples, *typed, *SMALL, "-o", tmp_path / "walks.txt")
+    walks = read_walks(tmp_path / "walks.txt")
+    assert len(walks) == 3 * 8
+    assert all([int(name[1:]) % 2 for name in walk] == [1, 1, 0] * 4 for walk in walks)
+    typed = ("--relation", "relation", "--metapath", "next,same", "--directed")
+    printed = tfw2v("train", triples, "--walks", *typed, *QUICK, "-o", tmp_path / "model").stdout
+    assert "10 walks of 20 nodes" in printed
+    errors = tfw2v("walks", triples, "--metapath", "a,b", "-o", tmp_path / "w.txt", status=2).stderr
+    assert errors == (
+        "tfw2v: --metapath needs the types of the nodes or of the edges: set --node-types or "
+        "--relation\n"
+    )
+
+
 def test_names_with_blanks_need_a_table(tfw2v, tmp_path):
     path = write_edges(tmp_path / "places.tsv", [("New York", "Rome"), ("Rome", "Paris")])
     for suffix in ("txt", "txt.gz"):

@@ -11,9 +11,9 @@ from gensim_tfw2v import TFWord2Vec
 from gensim_tfw2v._tensorflow import tf
 from gensim_tfw2v.corpus.encode import fresh_folder
 from gensim_tfw2v.corpus.encoded_corpus import EncodedCorpus
-from gensim_tfw2v.corpus.encoded_corpus import save_ids as save
 from gensim_tfw2v.corpus.shard_files import END, FIRST_TAG
 from gensim_tfw2v.corpus.shards import EncodedPart, Shard
+from gensim_tfw2v.corpus.shards import save_ids as save
 from gensim_tfw2v.doc2vec import TFDoc2Vec
 from gensim_tfw2v.parameter_server.combining import Directions, draw_rows
 from gensim_tfw2v.training.checkpoints import CheckpointError

@@ -7,6 +7,7 @@ import subprocess
 import sys
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from gensim_tfw2v import TFWord2Vec
@@ -49,6 +50,27 @@ def test_workers_draw_the_walks_of_an_epoch_once(walks):
     for clique in range(8):
         nearest = [name for name, _ in on_cluster.wv.most_similar(str(6 * clique + 2), topn=4)]
         assert {int(name) // 6 for name in nearest} == {clique}
+
+
+def typed_walks():
+    """Return walks along a metapath, and walks that contain relations, by the kind of walk."""
+    sources, targets = np.array(ring_of_cliques(name=int)).T
+    edges = pd.DataFrame({"source": sources, "target": targets})
+    edges["relation"] = np.where(sources % 2, "left", "right")
+    node_types = [node % 2 for node in range(48)]
+    return {
+        "metapath": RandomWalks(edges, 10, 20, node_types=node_types, metapath=[0, 1, 1, 0]),
+        "relations": RandomWalks(edges, 10, 20, relation="relation"),
+    }
+
+
+@pytest.mark.parametrize("kind", ["metapath", "relations"])
+def test_typed_walks_have_the_same_bits_on_any_cluster(kind):
+    options = {"deterministic": True, "epochs": 2}
+    one = trained(typed_walks()[kind], "local:ps=1,worker=1", **options)
+    two = trained(typed_walks()[kind], "local:ps=1,worker=2", **options)
+    assert two.traffic.corpus_bytes == 0
+    assert_same(one, two)
 
 
 def test_deterministic_result_does_not_depend_on_tasks_or_kills(walks, tmp_path, monkeypatch):

@@ -13,7 +13,7 @@ from gensim.models.word2vec import LineSentence
 from pyarrow import parquet
 
 import gensim_tfw2v
-from gensim_tfw2v import TableDocuments, TableSentences, corpus, walks
+from gensim_tfw2v import TableDocuments, TableSentences, WeightedSentences, corpus, walks
 from gensim_tfw2v.corpus import word_ids
 from gensim_tfw2v.corpus.corpus_kinds import KINDS
 from gensim_tfw2v.corpus.encode import encode_corpus, scan_corpus
@@ -22,6 +22,7 @@ from gensim_tfw2v.corpus.protocol import Corpus, CorpusSource
 from gensim_tfw2v.corpus.scanner import library
 from gensim_tfw2v.corpus.sentence_corpus import IntegerCorpus, SentenceCorpus
 from gensim_tfw2v.corpus.text_corpus import TextCorpus
+from gensim_tfw2v.corpus.weighted_corpus import WeightedCorpus
 from gensim_tfw2v.walks.random_walks import RandomWalks
 from gensim_tfw2v.walks.walk_corpus import WalkCorpus
 from tests.corpus.reference import decoded, open_corpus
@@ -38,8 +39,13 @@ def write_text(folder):
 
 def write_table(folder, column):
     path = folder / "table.parquet"
-    parquet.write_table(pa.table({"column": column}), path)
+    parquet.write_table(pa.table({"column": column, "ones": [1.0] * len(column)}), path)
     return path
+
+
+def weighted_table(column):
+    """Return a function that makes a table of sentences of weight 1."""
+    return lambda folder: TableSentences(write_table(folder, column), "column", weight="ones")
 
 
 def texts(folder, table=TableSentences):
@@ -81,6 +87,25 @@ EXAMPLES = {
         lambda folder: TableSentences(write_table(folder, WORDS), "column"),
         SentenceCorpus,
         WORDS,
+    ),
+    "table of texts with weights": Example(
+        "sources", weighted_table([" ".join(words) for words in WORDS]), WeightedCorpus, WORDS
+    ),
+    "table of integers with weights": Example(
+        "sources", weighted_table(INTEGERS), WeightedCorpus, INTEGERS
+    ),
+    "table of lists with weights": Example("sources", weighted_table(WORDS), WeightedCorpus, WORDS),
+    "pairs": Example(
+        "sources",
+        lambda _: WeightedSentences([(words, 1) for words in WORDS]),
+        WeightedCorpus,
+        WORDS,
+    ),
+    "pairs with integers": Example(
+        "sources",
+        lambda _: WeightedSentences([(words, 1) for words in INTEGERS]),
+        WeightedCorpus,
+        INTEGERS,
     ),
     "array": Example("arrays", lambda _: np.array(INTEGERS), IntegerCorpus, INTEGERS),
     "ragged arrays": Example(

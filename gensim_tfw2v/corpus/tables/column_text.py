@@ -10,6 +10,7 @@ import numpy as np
 from gensim_tfw2v.corpus.scanner import FileRange
 from gensim_tfw2v.corpus.tables.table_columns import read_column, require_pyarrow
 from gensim_tfw2v.corpus.tables.table_options import TableColumn
+from gensim_tfw2v.corpus.tables.table_weights import RowWeights
 
 try:
     import pyarrow as pa
@@ -23,22 +24,30 @@ class ColumnRange(FileRange):
     """Whole column of a table, which is read as lines of text."""
 
     column: TableColumn = field(kw_only=True)
+    weight: TableColumn | None = field(kw_only=True, default=None)  # column of weights
 
     @classmethod
-    def whole(cls, path: str, column: TableColumn) -> "ColumnRange":
+    def whole(
+        cls, path: str, column: TableColumn, weight: TableColumn | None = None
+    ) -> "ColumnRange":
         """Return the range of a column of the table with this path."""
-        return cls(path, 0, os.path.getsize(path), is_stream=True, column=column)
+        return cls(path, 0, os.path.getsize(path), is_stream=True, column=column, weight=weight)
 
     def open(self) -> BinaryIO:
         """Open the column for reading as lines of text."""
-        return io.BufferedReader(ColumnText(self.path, self.column))
+        weights = None if self.weight is None else RowWeights(self.path, self.weight)
+        return io.BufferedReader(ColumnText(self.path, self.column, weights))
 
 
 class ColumnText(io.RawIOBase):
-    """Column of strings as a stream of UTF-8 text: a line per row, and an empty line for a null."""
+    """Column of strings as a stream of UTF-8 text: a line per row.
 
-    def __init__(self, path: str, column: TableColumn) -> None:
+    The line is empty for a null, and for a row of weight 0.
+    """
+
+    def __init__(self, path: str, column: TableColumn, weights: RowWeights | None = None) -> None:
         require_pyarrow()
+        self._weights = weights
         self._batches = read_column(path, column, pa.string())
         self._unread = memoryview(b"")
 
@@ -53,6 +62,9 @@ class ColumnText(io.RawIOBase):
             if not len(column):
                 continue
             column = compute.fill_null(column.cast(text), "")
+            if self._weights is not None:
+                has_weight = pa.array(self._weights.take(len(column)) > 0)
+                column = compute.if_else(has_weight, column, pa.scalar("", text))
             column = compute.replace_substring(column, "\n", " ")
             newline = pa.scalar("\n", text)
             lines = compute.binary_join_element_wise(column, newline, pa.scalar("", text))

@@ -6,6 +6,7 @@ also reads lines that pyarrow refuses, and then either accepts them or names the
 
 import io
 import json
+import math
 import re
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
@@ -82,9 +83,12 @@ class _JsonTable:
         for location, record in islice(self._records(), n_skipped, None):
             value = record.get(column)
             _check_text(value, location)
-            _check_type(value, kind, column, location)
-            values.append(value)
-            size += len(value or "")
+            if pa.types.is_floating(kind):
+                values.append(_to_float(value, column, location))
+            else:
+                _check_type(value, kind, column, location)
+                values.append(value)
+                size += len(value or "")
             if len(values) >= table_streams.BATCH_ROWS or size >= table_streams.BLOCK_BYTES:
                 yield pa.array(values, kind)
                 values = []
@@ -258,6 +262,20 @@ def _check_type(value: Any, kind: Any, column: str, location: str) -> None:
             f"{location}: column {quoted(column)} is {quoted(value)}, but its first value is of "
             f"type {kind}"
         )
+
+
+def _to_float(value: Any, column: str, location: str) -> float | None:
+    """Return a number as a float; raise a ValueError for any other value except a null."""
+    if value is None:
+        return None
+    if not isinstance(value, int | float) or isinstance(value, bool):
+        raise ValueError(
+            f"{location}: column {quoted(column)} is {quoted(value)}, but must be a number"
+        )
+    try:
+        return float(value)
+    except OverflowError:  # an integer of hundreds of digits
+        return math.inf
 
 
 def _fits(item: int | None) -> bool:

@@ -121,11 +121,8 @@ def find_types(paths: list[str], column: TableColumn) -> dict[str, Any]:
     return types
 
 
-def _find_type(path: str, column: TableColumn) -> Any:
-    """Return the type of a column as a file stores it; raise a ValueError if it can't be a corpus.
-
-    The type is text even if cells of text will be parsed as lists.
-    """
+def find_column_type(path: str, column: TableColumn) -> Any:
+    """Return the type of a column as a file stores it; raise a ValueError if it is missing."""
     table = open_table(path, column.options)
     n_columns = table.names.count(column.name)
     kind = table.column_type(column.name) if n_columns < 2 else None
@@ -133,6 +130,15 @@ def _find_type(path: str, column: TableColumn) -> Any:
         has = f"has {n_columns or 'no'} column{'s' * (n_columns > 1)} {quoted(column.name)}"
         hint = table.hint() if hasattr(table, "hint") and not n_columns else ""
         raise ValueError(f"{path}: {has}; its columns are: {_shorten(table.names)}{hint}")
+    return kind
+
+
+def _find_type(path: str, column: TableColumn) -> Any:
+    """Return the type of a column as a file stores it; raise a ValueError if it can't be a corpus.
+
+    The type is text even if cells of text will be parsed as lists.
+    """
+    kind = find_column_type(path, column)
     if is_text(kind):
         return kind
     if not is_text(items_of(kind)) and not is_integer(items_of(kind)):

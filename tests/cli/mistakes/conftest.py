@@ -37,6 +37,7 @@ CONTENTS = {
     "few_labels": ("few_labels.tsv", "the\tarticle\nof\tpreposition\n"),
     "edges": ("edges.tsv", "the of\nof in\nin to\nto and\nand said\nsaid for\n"),
     "table": ("table.csv", "id,text\n1,hello world\n2,some more text\n"),
+    "frequencies": ("frequencies.csv", "text,w,v\nhello world,2,0.5\nmore text,-1,few\n"),
     "records": ("table.jsonl", '{"id":1,"text":"a b"}\n'),
     "empty": ("empty", ""),
     "empty_text": ("empty.txt", ""),

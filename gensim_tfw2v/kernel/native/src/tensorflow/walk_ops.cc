@@ -59,7 +59,7 @@ std::shared_ptr<const MappedFile> map_file(const std::string& path) {
 //           followed by ".ids"
 //   range   [2]
 //   graph   content of the file of walks, and
-//   ids     [nodes] ids of its nodes, if this machine can't read the files; else both are empty
+//   ids     [names] ids of its nodes and relations, if this machine can't read the files; else both are empty
 void walk(void*, TF_OpKernelContext* context) {
   const Input source(context, 0), range(context, 1), content(context, 2), given_ids(context, 3);
   const int64_t first = range.data<int32_t>()[0], n_walks = range.data<int32_t>()[1] - first;
@@ -82,10 +82,11 @@ void walk(void*, TF_OpKernelContext* context) {
     Graph graph;
     if (const char* error = size ? graph.open(data, size) : "the file of walks can't be read")
       return fail(context, "Tfw2vWalk", error);
-    if (n_ids != graph.header().n_nodes) return fail(context, "Tfw2vWalk", "each node must have an id");
-    std::vector<int32_t> nodes(n_walks * graph.header().walk_length);
+    if (n_ids != graph.header().n_names)
+      return fail(context, "Tfw2vWalk", "each node and each relation must have an id");
+    std::vector<int32_t> nodes(n_walks * graph.n_columns());
     draw_walks(graph, epoch, first, n_walks, nodes.data());
-    entries.resize(n_walks * (graph.header().walk_length + 1));
+    entries.resize(n_walks * (graph.n_columns() + 1));
     entries.resize(to_entries(graph, nodes.data(), n_walks, ids, entries.data()));
   }
   if (auto* to = output<int32_t>(context, 0, kInt32, entries.size(), 0))

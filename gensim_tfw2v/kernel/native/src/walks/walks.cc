@@ -26,26 +26,17 @@ const char* Graph::open(const uint8_t* data, int64_t size) {
     return "the file is not a file of walks of this version";
   const WalkHeader& h = *header_;
   if (h.n_bytes != size) return "the file of walks is cut short";
-  if (h.walk_length < 1 || h.n_nodes < 1 || h.n_arcs < 0 || h.n_nodes > INT32_MAX || !h.offsets_at)
+  if (h.walk_length < 1 || h.walk_length > INT32_MAX || h.n_nodes < 1 || h.n_arcs < 0 || h.n_names < h.n_nodes ||
+      h.n_names > INT32_MAX || h.n_types < 1 || h.n_types > INT32_MAX || (h.metapath_at && h.n_metapath < 1) ||
+      !h.offsets_at)
     return "the numbers in the file of walks are invalid";
-  for (const char* error : {section(h.offsets_at, h.n_nodes + 1, offsets), section(h.neighbours_at, h.n_arcs, neighbours),
-                            section(h.alias_at, h.n_arcs, alias), section(h.weights_at, h.n_arcs, weights),
-                            section(h.thresholds_at, h.n_nodes, thresholds), section(h.starts_at, h.n_starts, starts),
-                            section(h.types_at, h.n_arcs, types), section(h.metapath_at, h.n_metapath, metapath)})
+  for (const char* error :
+       {section(h.offsets_at, h.n_nodes * h.n_types + 1, offsets), section(h.neighbours_at, h.n_arcs, neighbours),
+        section(h.alias_at, h.n_arcs, alias), section(h.weights_at, h.n_arcs, weights),
+        section(h.thresholds_at, h.n_nodes, thresholds), section(h.starts_at, h.n_starts, starts),
+        section(h.metapath_at, h.n_metapath, metapath), section(h.relations_at, h.n_arcs, relations)})
     if (error) return error;
   return nullptr;
-}
-
-int64_t Graph::find_arc(int32_t from, int32_t to) const {
-  const int32_t* at = neighbours + offsets[from];
-  int64_t size = degree(from);
-  if (!size) return -1;
-  while (size > 1) {  // branchless: the compiler makes a conditional move of it
-    const int64_t half = size / 2;
-    at += at[half - 1] < to ? half : 0;
-    size -= half;
-  }
-  return *at == to ? at - neighbours : -1;
 }
 
 namespace {
@@ -85,42 +76,79 @@ int64_t shuffled(int64_t index, int64_t size, uint64_t key) {
   return value;
 }
 
+// A binary search for an arc among the arcs of a node.
+struct Search {
+  int64_t first;   // index of the first arc that can be it
+  int64_t n_arcs;  // number of arcs from there that can be it; 0 if there is no such arc, or no search
+  int32_t target;  // node where it ends
+
+  void begin(const Graph& graph, int32_t from, int32_t to) {
+    first = graph.offsets[from], n_arcs = graph.degree(from), target = to;
+    __builtin_prefetch(graph.neighbours + first + n_arcs / 2);
+  }
+  // Halves the arcs, of which there must be several. Returns whether several are left.
+  bool step(const Graph& graph) {
+    const int64_t half = n_arcs / 2;
+    first += graph.neighbours[first + half - 1] < target ? half : 0;  // branchless
+    n_arcs -= half;
+    __builtin_prefetch(graph.neighbours + first + n_arcs / 2 - 1);
+    return n_arcs > 1;
+  }
+  // Returns the arc after the last step, or -1.
+  int64_t arc(const Graph& graph) const { return n_arcs && graph.neighbours[first] == target ? first : -1; }
+};
+
 // A walk that is being drawn.
 struct Walker {
-  uint64_t state;               // of the random numbers
-  int64_t arc;                  // arc that is proposed as the next step, or kReturn
-  int32_t* nodes;               // its row of the result
+  uint64_t state;    // of the random numbers
+  int64_t arc;       // arc that is proposed as the next step, or kReturn
+  int32_t* entries;  // its nodes and relations: a row of the result
   int32_t current, previous, start;
-  int32_t length;               // number of nodes so far
-  uint32_t coin;                // random bits with which a rule accepts the arc
+  int32_t n_nodes;      // number of nodes so far
+  int32_t n_relations;  // number of relations so far
+  int32_t n_earlier;    // number of nodes before the last restart, or 0
+  uint32_t coin;        // random bits with which a rule accepts the arc
+  Search search;        // for an arc that the rule must know to accept the proposed one
 
+  int32_t* end() const { return entries + n_nodes + n_relations; }
+  // Returns the number of steps since the last restart, or the start.
+  int32_t n_steps() const { return n_nodes - 1 - n_earlier; }
   uint64_t next() { return mix(state += 0x9E3779B97F4A7C15ull); }
 };
 
 constexpr int64_t kReturn = -1;  // proposal to return to the previous node
 
-// A rule proposes an arc in propose(), and accepts or rejects it in accepts(), for which memory was prefetched. If it
-// is rejected, another arc is proposed. Returning false, propose() ends the walk.
+// A rule proposes an arc of row() in propose(), and accepts or rejects it in accepts(). If it is rejected, another arc is
+// proposed. Returning false, propose() ends the walk. If searches() is true, the rule can begin a search in
+// begin_search(), which has ended when accepts() is called. Memory that these functions read was prefetched.
 
 // Walks whose next arc depends on the current node only (Perozzi et al. 2014, "DeepWalk").
 class FirstOrder {
  public:
   explicit FirstOrder(const Graph& graph) : g_(graph) {}
 
-  bool propose(Walker& walker) {
-    const int64_t degree = g_.degree(walker.current);
-    if (!degree) return false;
-    const uint64_t bits = walker.next();
-    walker.arc = g_.offsets[walker.current] + below(bits >> 32, degree);
-    walker.coin = static_cast<uint32_t>(bits);
-    if (g_.alias) __builtin_prefetch(g_.alias + walker.arc);
-    __builtin_prefetch(g_.neighbours + walker.arc);
-    return true;
-  }
+  bool searches() const { return false; }
+
+  void begin_search(Walker&) const {}
+
+  int64_t row(const Walker& walker) const { return walker.current; }
+
+  bool propose(Walker& walker) { return propose_from(row(walker), walker); }
 
   bool accepts(const Walker&) { return true; }
 
  protected:
+  bool propose_from(int64_t row, Walker& walker) {
+    const int64_t degree = g_.degree(row);
+    if (!degree) return false;
+    const uint64_t bits = walker.next();
+    walker.arc = g_.offsets[row] + below(bits >> 32, degree);
+    walker.coin = static_cast<uint32_t>(bits);
+    if (g_.alias) __builtin_prefetch(g_.alias + walker.arc);
+    g_.prefetch_arc(walker.arc);
+    return true;
+  }
+
   const Graph& g_;
 };
 
@@ -132,8 +160,8 @@ class SecondOrder : public FirstOrder {
   explicit SecondOrder(const Graph& graph) : FirstOrder(graph) {
     const double to_previous = 1 / g_.header().p, far = 1 / g_.header().q;
     // If only the arc to the previous node has a large alpha, its excess is proposed separately ("KnightKing", section
-    // 4.2, outliers). Then all other arcs are rejected less often.
-    is_folded_ = to_previous > std::max(1.0, far) && g_.header().is_symmetric && !g_.alias;
+    // 4.2, outliers). Then all other arcs are rejected less often. Its relation would have to be looked up.
+    is_folded_ = to_previous > std::max(1.0, far) && g_.header().is_symmetric && !g_.alias && !g_.relations;
     const double largest = std::max({1.0, far, is_folded_ ? 0.0 : to_previous});
     excess_ = is_folded_ ? to_previous / largest - 1 : 0.0;
     previous_ = limit(std::min(1.0, to_previous / largest)), near_ = limit(1 / largest), far_ = limit(far / largest);
@@ -151,24 +179,31 @@ class SecondOrder : public FirstOrder {
     return true;
   }
 
-  bool accepts(Walker& walker) {
-    if (walker.previous == kNone || walker.arc == kReturn) return true;
-    const uint32_t coin = g_.alias ? static_cast<uint32_t>(walker.next()) : walker.coin;
-    if (coin < lowest_) return true;
+  bool searches() const { return near_ != far_; }
+
+  void begin_search(Walker& walker) const {
+    if (is_certain(walker)) return;
     const int32_t node = g_.neighbours[walker.arc];
-    if (node == walker.previous) return coin < previous_;
-    if (near_ == far_) return coin < near_;
-    return coin < (is_near(walker.previous, node) ? near_ : far_);
+    if (node == walker.previous) return;
+    if (g_.header().is_symmetric && g_.degree(node) < g_.degree(walker.previous))
+      walker.search.begin(g_, node, walker.previous);
+    else
+      walker.search.begin(g_, walker.previous, node);
+  }
+
+  bool accepts(const Walker& walker) const {
+    if (is_certain(walker)) return true;
+    if (g_.neighbours[walker.arc] == walker.previous) return walker.coin < previous_;
+    return walker.coin < (near_ == far_ || walker.search.arc(g_) >= 0 ? near_ : far_);
   }
 
  protected:
   // Coins below the result have this probability.
   static uint64_t limit(double probability) { return static_cast<uint64_t>(probability * 0x1p32); }
 
-  // Returns whether there is an arc from one node to another.
-  bool is_near(int32_t from, int32_t to) const {
-    const bool is_shorter = g_.header().is_symmetric && g_.degree(to) < g_.degree(from);
-    return is_shorter ? g_.has_arc(to, from) : g_.has_arc(from, to);
+  // Returns whether the proposed arc is accepted, whatever its alpha.
+  bool is_certain(const Walker& walker) const {
+    return walker.previous == kNone || walker.arc == kReturn || walker.coin < lowest_;
   }
 
   bool is_folded_;
@@ -185,20 +220,24 @@ class Extended : public SecondOrder {
     largest_ = std::max({1.0, far_alpha_, 1 / g_.header().p});
   }
 
-  bool accepts(Walker& walker) {
-    if (walker.previous == kNone) return true;
-    const uint32_t coin = static_cast<uint32_t>(walker.next());
-    if (coin < lowest_) return true;
+  bool searches() const { return true; }
+
+  void begin_search(Walker& walker) const {
+    if (!is_certain(walker)) walker.search.begin(g_, walker.previous, g_.neighbours[walker.arc]);
+  }
+
+  bool accepts(const Walker& walker) const {
+    if (is_certain(walker)) return true;
     const int32_t node = g_.neighbours[walker.arc];
-    if (node == walker.previous) return coin < previous_;
-    const int64_t arc = g_.find_arc(walker.previous, node);
+    if (node == walker.previous) return walker.coin < previous_;
+    const int64_t arc = walker.search.arc(g_);
     const double weight = arc < 0 ? 0.0 : g_.weights[arc], threshold = g_.thresholds[node];
     double alpha = 1.0;
     if (arc < 0 || weight < threshold) {
       alpha = far_alpha_ + (1 - far_alpha_) * (arc < 0 ? 0.0 : weight / threshold);
       if (g_.weights[walker.arc] < g_.thresholds[walker.current]) alpha = std::min(1.0, far_alpha_);
     }
-    return coin < limit(alpha / largest_);
+    return walker.coin < limit(alpha / largest_);
   }
 
  private:
@@ -210,24 +249,21 @@ class Metapath : public FirstOrder {
  public:
   using FirstOrder::FirstOrder;
 
-  bool propose(Walker& walker) {
-    const int32_t type = g_.metapath[(walker.length - 1) % g_.header().n_metapath];
-    const int32_t *begin = g_.types + g_.offsets[walker.current], *end = g_.types + g_.offsets[walker.current + 1];
-    const auto [first, last] = std::equal_range(begin, end, type);
-    if (first == last) return false;
-    walker.arc = first - g_.types + below(walker.next() >> 32, last - first);
-    __builtin_prefetch(g_.neighbours + walker.arc);
-    return true;
+  int64_t row(const Walker& walker) const {
+    return walker.current * g_.header().n_types + g_.metapath[walker.n_steps() % g_.header().n_metapath];
   }
+
+  bool propose(Walker& walker) { return propose_from(row(walker), walker); }
 };
 
-// Replaces a proposed arc by the one that its alias table draws. The coin's lower bits stay unused.
-void apply_alias(const Graph& graph, Walker& walker) {
-  const int64_t begin = graph.offsets[walker.current];
-  const uint64_t degree = graph.degree(walker.current);
+// Replaces a proposed arc by the one that its alias table draws, and the coin, whose bits decide that, by a new one.
+void apply_alias(const Graph& graph, int64_t row, Walker& walker) {
+  const int64_t begin = graph.offsets[row];
+  const uint64_t degree = graph.degree(row);
   const int bits = degree > 1 ? 64 - __builtin_clzll(degree - 1) : 0;
   const uint32_t entry = graph.alias[walker.arc];
   if (bits && (walker.coin >> bits) > (entry >> bits)) walker.arc = begin + (entry & ((uint32_t{1} << bits) - 1));
+  walker.coin = static_cast<uint32_t>(walker.next());
 }
 
 template <class Rule>
@@ -239,19 +275,21 @@ void draw_with(const Graph& graph, int64_t epoch, int64_t first, int64_t n_walks
   Walker walkers[kAtOnce];
   int n_walkers = 0;
   int64_t n_begun = 0;
+  const int64_t n_columns = graph.n_columns();
   const auto begin = [&](Walker& walker) {
     const int64_t number = first + n_begun, repetition = number / h.n_starts;
     const int64_t index = shuffled(number % h.n_starts, h.n_starts, combine(~key, repetition));
     walker.state = combine(key, number);
     walker.current = walker.start = graph.starts ? graph.starts[index] : static_cast<int32_t>(index);
     walker.previous = kNone;
-    walker.nodes = nodes + n_begun++ * h.walk_length;
-    walker.nodes[0] = walker.start;
-    walker.length = 1;
-    __builtin_prefetch(graph.offsets + walker.current);
+    walker.entries = nodes + n_begun++ * n_columns;
+    walker.entries[0] = walker.start;
+    walker.n_nodes = 1;
+    walker.n_relations = walker.n_earlier = 0;
+    __builtin_prefetch(graph.offsets + rule.row(walker));
   };
   const auto end = [&](int i) {  // ends a walk, and begins the next one in its place
-    std::fill(walkers[i].nodes + walkers[i].length, walkers[i].nodes + h.walk_length, kNone);
+    std::fill(walkers[i].end(), walkers[i].entries + n_columns, kNone);
     if (n_begun < n_walks)
       begin(walkers[i]);
     else
@@ -261,16 +299,35 @@ void draw_with(const Graph& graph, int64_t epoch, int64_t first, int64_t n_walks
   while (n_walkers) {
     for (int i = 0; i < n_walkers;) {
       // the walk that takes the place of this one may have to end, too
-      if (walkers[i].length == h.walk_length || !rule.propose(walkers[i]))
+      if (walkers[i].n_nodes == h.walk_length || !rule.propose(walkers[i]))
         end(i);
       else
         ++i;
     }
     if (graph.alias)
       for (int i = 0; i < n_walkers; ++i) {
-        apply_alias(graph, walkers[i]);
-        __builtin_prefetch(graph.neighbours + walkers[i].arc);
+        apply_alias(graph, rule.row(walkers[i]), walkers[i]);
+        graph.prefetch_arc(walkers[i].arc);
       }
+    if (rule.searches()) {
+      for (int i = 0; i < n_walkers; ++i)
+        if (walkers[i].arc != kReturn) __builtin_prefetch(graph.offsets + graph.neighbours[walkers[i].arc]);
+      Search* searches[kAtOnce];
+      int n_searches = 0;
+      for (int i = 0; i < n_walkers; ++i) {
+        walkers[i].search.n_arcs = 0;
+        rule.begin_search(walkers[i]);
+        if (walkers[i].search.n_arcs > 1) searches[n_searches++] = &walkers[i].search;
+      }
+      while (n_searches) {
+        const int n_last = n_searches;
+        n_searches = 0;
+        for (int i = 0; i < n_last; ++i) {
+          searches[n_searches] = searches[i];
+          n_searches += searches[i]->step(graph);
+        }
+      }
+    }
     for (int i = 0; i < n_walkers; ++i) {
       Walker& walker = walkers[i];
       int32_t next = walker.start;
@@ -278,11 +335,17 @@ void draw_with(const Graph& graph, int64_t epoch, int64_t first, int64_t n_walks
       if (!restarts) {
         if (!rule.accepts(walker)) continue;
         next = walker.arc == kReturn ? walker.previous : graph.neighbours[walker.arc];
+        if (graph.relations) {
+          *walker.end() = graph.relations[walker.arc];
+          ++walker.n_relations;
+        }
       }
       walker.previous = restarts ? kNone : walker.current;
+      if (restarts) walker.n_earlier = walker.n_nodes;
       walker.current = next;
-      walker.nodes[walker.length++] = next;
-      __builtin_prefetch(graph.offsets + next);
+      *walker.end() = next;
+      ++walker.n_nodes;
+      __builtin_prefetch(graph.offsets + rule.row(walker));
     }
   }
 }
@@ -291,19 +354,19 @@ void draw_with(const Graph& graph, int64_t epoch, int64_t first, int64_t n_walks
 
 void draw_walks(const Graph& graph, int64_t epoch, int64_t first, int64_t n_walks, int32_t* nodes) {
   const WalkHeader& h = graph.header();
-  const auto draw = graph.metapath                  ? draw_with<Metapath>
-                    : graph.weights && graph.alias  ? draw_with<Extended>
-                    : h.p == 1 && h.q == 1          ? draw_with<FirstOrder>
-                                                    : draw_with<SecondOrder>;
+  const auto draw = graph.metapath                 ? draw_with<Metapath>
+                    : graph.weights && graph.alias ? draw_with<Extended>
+                    : h.p == 1 && h.q == 1         ? draw_with<FirstOrder>
+                                                   : draw_with<SecondOrder>;
   draw(graph, epoch, first, n_walks, nodes);
 }
 
 int64_t to_entries(const Graph& graph, const int32_t* nodes, int64_t n_walks, const int32_t* ids, int32_t* entries) {
-  const int64_t length = graph.header().walk_length;
+  const int64_t n_columns = graph.n_columns();
   int32_t* to = entries;
-  for (int64_t walk = 0; walk < n_walks; ++walk, nodes += length) {
+  for (int64_t walk = 0; walk < n_walks; ++walk, nodes += n_columns) {
     int32_t* const begin = to;
-    for (int64_t i = 0; i < length && nodes[i] >= 0; ++i) {
+    for (int64_t i = 0; i < n_columns && nodes[i] >= 0; ++i) {
       const int32_t id = ids[nodes[i]];
       *to = id;
       to += id >= 0;
@@ -313,11 +376,11 @@ int64_t to_entries(const Graph& graph, const int32_t* nodes, int64_t n_walks, co
   return to - entries;
 }
 
-void alias_table(const int64_t* offsets, int64_t n_nodes, const float* weights, uint32_t* alias) {
+void alias_table(const int64_t* offsets, int64_t n_rows, const float* weights, uint32_t* alias) {
   std::vector<double> shares;
   std::vector<uint32_t> small, large;
-  for (int64_t node = 0; node < n_nodes; ++node) {
-    const int64_t begin = offsets[node], degree = offsets[node + 1] - begin;
+  for (int64_t row = 0; row < n_rows; ++row) {
+    const int64_t begin = offsets[row], degree = offsets[row + 1] - begin;
     if (!degree) continue;
     double sum = 0;
     for (int64_t i = 0; i < degree; ++i) sum += weights[begin + i];
@@ -352,7 +415,7 @@ TFW2V_EXPORT const char* tfw2v_walk(const uint8_t* graph, int64_t size, int64_t 
   return tfw2v::guarded_message([=]() -> const char* {
     tfw2v::Graph view;
     if (const char* error = view.open(graph, size)) return error;
-    *n_written = n_walks * view.header().walk_length;
+    *n_written = n_walks * view.n_columns();
     if (!ids) {
       tfw2v::draw_walks(view, epoch, first, n_walks, entries);
       return nullptr;
@@ -364,9 +427,10 @@ TFW2V_EXPORT const char* tfw2v_walk(const uint8_t* graph, int64_t size, int64_t 
   });
 }
 
-TFW2V_EXPORT int64_t tfw2v_alias_table(const int64_t* offsets, int64_t n_nodes, const float* weights, uint32_t* alias) {
+TFW2V_EXPORT int64_t tfw2v_alias_table(const int64_t* offsets, int64_t n_rows, const float* weights,
+                                       uint32_t* alias) {
   return tfw2v::guarded(tfw2v::kFailed, [=]() -> int64_t {
-    tfw2v::alias_table(offsets, n_nodes, weights, alias);
+    tfw2v::alias_table(offsets, n_rows, weights, alias);
     return 0;
   });
 }

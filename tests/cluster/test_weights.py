@@ -1,0 +1,61 @@
+"""Sentences with weights on clusters: the coordinator draws their repetitions and sends them."""
+
+import numpy as np
+import pytest
+
+from gensim_tfw2v import TFWord2Vec, WeightedSentences
+from gensim_tfw2v.training.session import Training
+from tests.cluster.test_deterministic import Ended, assert_same
+from tests.cluster.test_faults import Killer
+from tests.cluster.test_training import servers
+from tests.training.test_weighted_training import make_pairs
+
+pytestmark = pytest.mark.usefixtures("shared_forks")
+
+
+@pytest.fixture(autouse=True)
+def short_units(monkeypatch):
+    monkeypatch.setattr("gensim_tfw2v.unit_sizes.UNIT_ENTRIES", 4096)
+    monkeypatch.setattr("gensim_tfw2v.unit_sizes.CLUSTER_ENTRIES", 4096)
+
+
+def trained(cluster, **options):
+    options = dict(vector_size=16, window=5, epochs=3, sg=1, workers=1, seed=3, sample=0) | options
+    sentences = WeightedSentences(make_pairs(3000))
+    return TFWord2Vec(sentences, cluster=cluster, compute_loss=True, **options)
+
+
+@pytest.mark.parametrize("regime", ["asynchronous", "synchronous", "downpour", "sandblaster"])
+def test_workers_train_repeated_sentences(regime):
+    expected = sum(len(words) * weight for words, weight in make_pairs(3000))
+    local = trained(None)
+    on_cluster = trained("local:ps=1,worker=2", regime=regime)
+    assert on_cluster.corpus_total_words == local.corpus_total_words == round(expected)
+    assert on_cluster.wv.index_to_key == local.wv.index_to_key
+    traffic = on_cluster.traffic
+    assert traffic.corpus_bytes > 0
+    if regime == "sandblaster":
+        assert on_cluster.mean_losses[-1] < on_cluster.mean_losses[0]
+        return
+    assert abs(traffic.tokens - 3 * expected) < 0.03 * expected
+    np.testing.assert_allclose(on_cluster.mean_losses[-1], local.mean_losses[-1], rtol=0.1)
+
+
+def test_deterministic_result_does_not_depend_on_tasks_or_kills(tmp_path, monkeypatch):
+    options = dict(deterministic=True, checkpoint_minutes=1e-6)
+    whole = trained("local:ps=1,worker=1", **options)
+    options["checkpoint_dir"] = tmp_path / "checkpoints"
+    save = Training.save
+
+    def save_and_end(training):
+        save(training)
+        if training.position.epoch == 1 and training.position.done:
+            raise Ended  # in the middle of an epoch
+
+    killer = Killer(monkeypatch, ("worker", 1))
+    with monkeypatch.context() as patch, pytest.raises(Ended):
+        patch.setattr(Training, "save", save_and_end)
+        trained("local:ps=2,worker=2", callbacks=[killer], **options)
+    assert len(killer.killed) == 1
+    assert_same(whole, trained("local:ps=1,worker=3", **options))
+    assert not servers()
