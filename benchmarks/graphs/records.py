@@ -36,10 +36,11 @@ class Task:
         nodes: set[str] = set()
         n_edges, n_columns = 0, 2
         with self.edges.open(encoding="utf-8") as lines:
-            for n_edges, line in enumerate(lines, 1):  # noqa: B007 - the last number is the count
+            for line in lines:
                 columns = line.split()
                 nodes.update(columns[:2])
                 n_columns = len(columns)
+                n_edges += 1
         return {"nodes": len(nodes), "edges": n_edges, "weighted": n_columns == 3}
 
 
