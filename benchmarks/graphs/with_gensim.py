@@ -13,12 +13,18 @@ def main() -> None:
     from gensim_tfw2v import RandomWalks
 
     start = time.perf_counter()
-    walks = list(
-        RandomWalks(args.edges, args.num_walks, args.walk_length, args.p, args.q, seed=args.seed)
+    walks = RandomWalks(
+        args.edges,
+        num_walks=args.num_walks,
+        walk_length=args.walk_length,
+        p=args.p,
+        q=args.q,
+        seed=args.seed,
     )
+    sentences = list(walks)
     walk_seconds = time.perf_counter() - start
     model = Word2Vec(
-        walks,
+        sentences,
         sg=1,
         vector_size=args.vector_size,
         window=args.window,
