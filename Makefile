@@ -108,9 +108,9 @@ bench: $(RUN)  ## compare with gensim: make bench CORPUS=path [BENCH_ARGS="--set
 	@test -n "$(CORPUS)" || { echo 'usage: make bench CORPUS=path [BENCH_ARGS="--seeds 3 ..."]'; exit 2; }
 	@$(BIN)/python -m benchmarks.compare "$(CORPUS)" --out docs/benchmarks $(BENCH_ARGS)
 
-results: $(RESULTS)/.installed  ## run all studies of docs/benchmarks.md: CORPUS=path CORPUS_LARGE=path [EVAL="pairs.tsv ..."]
-	@test -n "$(CORPUS)" -a -n "$(CORPUS_LARGE)" || { echo 'usage: make results CORPUS=path CORPUS_LARGE=path [EVAL="pairs.tsv ..."]'; exit 2; }
-	@$(RESULTS)/bin/python -m benchmarks.results "$(CORPUS)" "$(CORPUS_LARGE)" $(if $(EVAL),--eval $(EVAL)) $(RESULTS_ARGS)
+results: $(RESULTS)/.installed  ## run all studies of docs/benchmarks.md: CORPUS=path CORPUS_LARGE=path [EVAL="pairs.tsv ..."] [GRAPHS="edges.tsv labels.tsv p q ..."]
+	@test -n "$(CORPUS)" -a -n "$(CORPUS_LARGE)" || { echo 'usage: make results CORPUS=path CORPUS_LARGE=path [EVAL="pairs.tsv ..."] [GRAPHS="edges.tsv labels.tsv p q ..."]'; exit 2; }
+	@$(RESULTS)/bin/python -m benchmarks.results "$(CORPUS)" "$(CORPUS_LARGE)" $(if $(EVAL),--eval $(EVAL)) $(if $(GRAPHS),--graphs $(GRAPHS)) $(RESULTS_ARGS)
 
 # zig cross-compiles, here for systems with glibc 2.17 (2012) or later
 wheels: $(BIN)/python  ## build wheels for Linux on x86-64 and aarch64 into dist/, with zig
@@ -171,7 +171,7 @@ $(LIGHT)/.installed: $(SOURCES) requirements-light.txt | $(LIGHT)/pyvenv.cfg
 $(RESULTS)/.installed: $(SOURCES) benchmarks/clients/requirements.txt | $(RESULTS)/pyvenv.cfg
 	@echo "installing the tools to compare with into $(RESULTS)"
 	@$(EDITABLE) '.[benchmark,peers]'
-	@$(UV) -r benchmarks/clients/requirements.txt setuptools
+	@$(UV) -r benchmarks/clients/requirements.txt pecanpy pycleora setuptools
 	@$(UV) --no-deps --no-build-isolation node2vec wefe scattertext karateclub
 	@touch $@
 

@@ -53,6 +53,10 @@ class CommandError(Exception):
     """A command that failed or timed out; the message contains the end of its output."""
 
 
+class CommandTimeout(CommandError):
+    """A command that reached its time limit and was killed."""
+
+
 @dataclass(frozen=True)
 class Measured:
     """Resources used by a command."""
@@ -86,7 +90,9 @@ def run(
     Raises
     ------
     CommandError
-        If the command could not be started, exited with a status other than 0, or timed out.
+        If the command could not be started or exited with a status other than 0.
+    CommandTimeout
+        If the command took longer than `limit` seconds.
     """
     paths = filter(None, [str(ROOT), os.environ.get("PYTHONPATH")])
     variables = {"PYTHONPATH": os.pathsep.join(paths), **(environment or {})}
@@ -121,10 +127,11 @@ def run(
             wall = time.perf_counter() - start
             orphan_seconds = _wait_for_orphans(other_children)
         if status != 0:
-            reason = f"took longer than {limit:g} s"
-            if status is not None:
-                reason = f"ended with exit code {status}"
             last_output = _read_end(errors) or _read_end(output)
+            if status is None:
+                reason = f"took longer than {limit:g} s"
+                raise CommandTimeout(f"{shlex.join(command)}\n{reason}:\n{last_output}")
+            reason = f"ended with exit code {status}"
             raise CommandError(f"{shlex.join(command)}\n{reason}:\n{last_output}")
         output.seek(0)
         text = output.read().decode(errors="replace")

@@ -13,12 +13,14 @@ import shutil
 import subprocess
 import sys
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from gensim.test.utils import datapath
 
 from benchmarks.command import existing_file, shared_parser
+from benchmarks.graphs.option import GRAPHS_OPTION
+from benchmarks.graphs.records import Task
 from benchmarks.machine import ROOT, version
 from benchmarks.report import notice, table
 
@@ -33,7 +35,8 @@ class Study(NamedTuple):
     """A command that writes NAME.json and NAME.md.
 
     In its arguments, ``{corpus}``, ``{large}`` and ``{lee}`` are texts, ``{records}`` is the folder
-    of the grids' trainings, and ``{pairs}`` stands for the option ``--eval`` and its files.
+    of the grids' trainings, and ``{pairs}`` and ``{graphs}`` stand for the options ``--eval`` and
+    ``--graphs`` with their values.
     """
 
     name: str
@@ -45,6 +48,7 @@ class Study(NamedTuple):
 # Packages, command lines and options that several studies below use.
 PEERS = "fasttext-numpy2 pyspark"
 CLIENTS = "fastnode2vec node2vec karateclub wefe scattertext"
+NODE2VEC_TOOLS = "pecanpy fastnode2vec karateclub pycleora"
 GRID = "options {corpus} --processes 2 --records {records}"
 MERGINGS = ("concat", "pca", "alir")
 CLUSTER = "cluster=local:ps=2,worker=4"
@@ -111,6 +115,7 @@ STUDIES = (
     ),
     Study("online", "online {corpus} {pairs}", 8),
     Study("clients", "clients", 14, CLIENTS),
+    Study("graphs", "graphs {graphs} --seeds 3", 110, NODE2VEC_TOOLS),
     Study("sandblaster", "sandblaster {lee}", 2, "matplotlib"),
 )
 
@@ -150,9 +155,25 @@ def arguments(study: Study, args: argparse.Namespace) -> list[str]:
     }
     placeholders = {name: shlex.quote(str(path)) for name, path in texts.items()}
     placeholders["pairs"] = shlex.join(["--eval", *map(str, args.eval)]) if args.eval else ""
+    placeholders["graphs"] = shlex.join(graphs_option(args.graphs))
     module, *options = shlex.split(study.command.format(**placeholders))
     name_option = [] if module == study.name else ["--name", study.name]
     return ["-m", f"benchmarks.{module}", *options, "--out", str(PARTIAL), *name_option]
+
+
+def graphs_option(tasks: Sequence[Task]) -> list[str]:
+    """Return the option ``--graphs`` with its values; [] without graphs."""
+    values = [str(value) for task in tasks for value in (task.edges, task.labels, task.p, task.q)]
+    return ["--graphs", *values] if values else []
+
+
+def describe_lack(study: Study, args: argparse.Namespace) -> str | None:
+    """Return what a study needs and lacks: packages, or an option; None if it can run."""
+    if absent := [package for package in study.needs.split() if version(package) is None]:
+        return f"pip install {' '.join(absent)}"
+    if "{graphs}" in study.command and not args.graphs:
+        return "--graphs EDGES LABELS P Q"
+    return None
 
 
 def run(study: Study, args: argparse.Namespace) -> bool:
@@ -176,6 +197,7 @@ def parser() -> argparse.ArgumentParser:
     argument_parser = shared_parser("benchmarks.results", __doc__, "corpus", "--eval")
     add = argument_parser.add_argument
     add("large", type=existing_file, help="a larger text, for the quality of vectors")
+    add("--graphs", **GRAPHS_OPTION)
     add("--only", nargs="+", choices=[study.name for study in STUDIES], metavar="STUDY",
         help="studies to run (all)")  # fmt: skip
     return argument_parser
@@ -195,8 +217,8 @@ def main() -> None:
             f"that is left: {hours:.1f} hours",
             flush=True,
         )
-        if absent := [package for package in study.needs.split() if version(package) is None]:
-            print(f"not run; it needs: pip install {' '.join(absent)}", flush=True)
+        if lack := describe_lack(study, args):
+            print(f"not run; it needs: {lack}", flush=True)
             not_run.append(study.name)
         elif not run(study, args):
             not_run.append(study.name)

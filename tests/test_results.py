@@ -8,9 +8,11 @@ from types import SimpleNamespace
 import pytest
 
 from benchmarks import results
+from benchmarks.graphs import __main__ as graphs_command
+from benchmarks.graphs.records import Task
 from benchmarks.machine import KERNEL, describe, kernels_hash
 from benchmarks.report import notice
-from benchmarks.results import STUDIES, Study, arguments, is_current, main
+from benchmarks.results import STUDIES, Study, arguments, describe_lack, is_current, main
 
 
 @pytest.fixture
@@ -18,7 +20,7 @@ def given(tmp_path):
     for name in ("text", "large", "pairs"):
         (tmp_path / name).write_text("some words\n")
     text, large, pairs = (tmp_path / name for name in ("text", "large", "pairs"))
-    return Namespace(corpus=text, large=large, eval=[pairs], only=None)
+    return Namespace(corpus=text, large=large, eval=[pairs], graphs=[], only=None)
 
 
 @pytest.mark.parametrize("study", STUDIES, ids=[study.name for study in STUDIES])
@@ -31,6 +33,18 @@ def test_studies_have_valid_commands(study, given):
     parsed = known.parser().parse_args(options)
     assert getattr(parsed, "name", study.name) == study.name
     assert "{pairs}" not in study.command or parsed.eval == given.eval
+
+
+def test_study_of_graphs_gets_its_graphs_and_is_not_run_without(given):
+    study = Study("graphs", "graphs {graphs}", 1)
+    assert describe_lack(study, given) == "--graphs EDGES LABELS P Q"
+    given.graphs = [Task(given.corpus, given.large, 0.25, 4), Task(given.large, given.corpus, 1, 2)]
+    assert describe_lack(study, given) is None
+    parsed = graphs_command.parser().parse_args(arguments(study, given)[2:])
+    assert parsed.graphs == given.graphs
+    assert describe_lack(Study("graphs", "graphs", 1, "no-such-package"), given) == (
+        "pip install no-such-package"
+    )
 
 
 def test_each_page_of_results_has_a_study():

@@ -10,10 +10,11 @@ from dataclasses import asdict
 from pathlib import Path
 
 from benchmarks.command import pairs
+from benchmarks.failures import hide_paths
 from benchmarks.peers.configured import Peer
 from benchmarks.peers.evaluate import count_words
 from benchmarks.peers.records import Job, PeerRun, Settings
-from benchmarks.process import ROOT, CommandError, Measured, call, run
+from benchmarks.process import CommandError, Measured, call, run
 from gensim_tfw2v.processes.threads import usable_cores
 
 
@@ -56,9 +57,12 @@ class Bench:
                 )
             except CommandError as error:
                 print(f"{peer.name} failed: {error}", file=sys.stderr, flush=True)
-                return PeerRun(
-                    **asdict(job), raw_words=self.raw_words, error=self._hide_paths(error)
-                )
+                names_by_path = {
+                    str(self._args.corpus.resolve()): "CORPUS",
+                    str(self._folder): "TEMPORARY",
+                }
+                text = hide_paths(error, names_by_path)
+                return PeerRun(**asdict(job), raw_words=self.raw_words, error=text)
         return PeerRun(
             **asdict(job),
             raw_words=self.raw_words,
@@ -83,22 +87,3 @@ class Bench:
         if not vectors.is_file():
             raise CommandError(f"{shlex.join(command)}\nwrote no vectors")
         return measured
-
-    def _hide_paths(self, error: CommandError) -> str:
-        """Return an error's text, in which placeholders replace this machine's paths.
-
-        The text will be published.
-        """
-        text = str(error)
-        names_by_path = {
-            str(self._args.corpus.resolve()): "CORPUS",
-            str(self._folder): "TEMPORARY",
-            sys.executable: "python",
-            sys.prefix: "PREFIX",
-            str(ROOT): "ROOT",
-            str(Path.cwd()): "HERE",
-            str(Path.home()): "HOME",
-        }
-        for path, name in names_by_path.items():
-            text = text.replace(path, name) if len(path) > 1 else text
-        return text

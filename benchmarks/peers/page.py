@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from statistics import fmean, median
 from typing import Any
 
+from benchmarks.failures import first_and_last
 from benchmarks.peers.evaluate import ALL_QUESTIONS
 from benchmarks.peers.records import PeerRun
 from benchmarks.peers.time_to_quality import DEFINITION, goal, time_to_goal
@@ -112,7 +113,7 @@ def markdown(document: Mapping[str, Any], runs: Sequence[PeerRun]) -> str:
         peer: peer_runs for peer in peers if (peer_runs := _successful_runs(runs, peer, epochs))
     }
     times = time_table(peers, runs) if document["time_to_quality"] else ""
-    failed = unique(f"- {run.peer}: {_first_and_last(run.error)}" for run in runs if run.error)
+    failed = unique(f"- {run.peer}: {first_and_last(run.error)}" for run in runs if run.error)
     return page(
         f"word2vec tools: {document['corpus']['name']}",
         facts(document),
@@ -131,12 +132,3 @@ def markdown(document: Mapping[str, Any], runs: Sequence[PeerRun]) -> str:
         section("Left out", bullet_list(document["left_out"])),
         section("Failed", "\n".join(failed)),
     )
-
-
-def _first_and_last(error: str) -> str:
-    """Return the cause of an error and the last line of its output, on one line.
-
-    The JSON file contains the whole text.
-    """
-    _, *lines = error.splitlines()
-    return " ".join(unique([*lines[:1], *lines[-1:]]))
