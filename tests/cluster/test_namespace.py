@@ -95,14 +95,18 @@ def test_port_is_reachable_only_inside_the_namespace(inside, tmp_path):
 def own_children():
     """Return descendants of this process, except those that earlier tests share or have left.
 
-    `multiprocessing` keeps a process that tracks its resources.
+    `multiprocessing` keeps a process that tracks its resources, and its fork server.
     """
     return [
         child
         for child in psutil.Process().children(recursive=True)
-        if child.pid not in forks.shared()
-        and "multiprocessing.resource_tracker" not in " ".join(child.cmdline())
+        if child.pid not in forks.shared() and not is_kept(child)
     ]
+
+
+def is_kept(child):
+    command = " ".join(child.cmdline())
+    return "multiprocessing.resource_tracker" in command or "multiprocessing.forkserver" in command
 
 
 @pytest.mark.usefixtures("light_forks")

@@ -93,6 +93,7 @@ def test_deterministic_result_does_not_depend_on_tasks_or_kills(walks, tmp_path,
     assert not servers()
 
 
+@pytest.mark.slow  # kills of a worker, and an end in the middle of an epoch, are tested above
 def test_killed_ps_resumes_with_the_same_walks(walks, tmp_path, monkeypatch):
     killer = Killer(monkeypatch, ("ps", 0))
     model = trained(

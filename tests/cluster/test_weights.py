@@ -25,7 +25,15 @@ def trained(cluster, **options):
     return TFWord2Vec(sentences, cluster=cluster, compute_loss=True, **options)
 
 
-@pytest.mark.parametrize("regime", ["asynchronous", "synchronous", "downpour", "sandblaster"])
+@pytest.mark.parametrize(
+    "regime",
+    [
+        "asynchronous",
+        pytest.param("synchronous", marks=pytest.mark.slow),
+        pytest.param("downpour", marks=pytest.mark.slow),
+        "sandblaster",
+    ],
+)
 def test_workers_train_repeated_sentences(regime):
     expected = sum(len(words) * weight for words, weight in make_pairs(3000))
     local = trained(None)
@@ -41,6 +49,7 @@ def test_workers_train_repeated_sentences(regime):
     np.testing.assert_allclose(on_cluster.mean_losses[-1], local.mean_losses[-1], rtol=0.1)
 
 
+@pytest.mark.slow  # walks have the same test, and units of both are drawn by the same calls
 def test_deterministic_result_does_not_depend_on_tasks_or_kills(tmp_path, monkeypatch):
     options = dict(deterministic=True, checkpoint_minutes=1e-6)
     whole = trained("local:ps=1,worker=1", **options)

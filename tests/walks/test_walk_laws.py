@@ -134,7 +134,7 @@ def p_value(walks, matrix, p, q, factor=node2vec_factor):
     return stats.chi2.sf(statistic, freedom)
 
 
-def draw(graph, p, q, num_walks=400, seed=1, **options):
+def draw(graph, p, q, num_walks=250, seed=1, **options):
     return RandomWalks(
         (graph.offsets, graph.neighbours, graph.weights)
         if graph.weights is not None
