@@ -1,5 +1,6 @@
 """Corpus of walks on a graph, which are drawn during training: its words are the nodes."""
 
+import logging
 from collections.abc import Mapping, Sequence
 from itertools import repeat
 from pathlib import Path
@@ -14,6 +15,8 @@ from gensim_tfw2v.corpus.shards import EncodedPart, save_ids
 from gensim_tfw2v.processes.threads import in_threads
 from gensim_tfw2v.walks.walk_file import copy_walk_file
 from gensim_tfw2v.walks.walk_shard import WalkShard, draw_walks
+
+logger = logging.getLogger(__name__)
 
 #: Minimum number of steps whose nodes are counted, if an epoch has as many.
 COUNTED_STEPS = 1 << 24
@@ -116,13 +119,25 @@ class WalkCorpus(Corpus):
     def encode(
         self, key_to_index: Mapping[Any, int], folder: Path, progress: Progress | None
     ) -> list[EncodedPart]:
-        """Write the graph to a folder, and the word ids of its nodes and relations."""
+        """Write the graph to a folder, and the word ids of its nodes and relations.
+
+        A warning is logged if walks visit nodes outside of the vocabulary, which have no vector.
+        """
         visits = self._count_visits(progress)
         path = folder / "walks"
         copy_walk_file(self._path, path)
         word_ids = map(key_to_index.get, self._names, repeat(UNKNOWN))
         ids = np.fromiter(word_ids, ID, len(self._names))
         save_ids(Path(f"{path}.ids"), ids)
+        n_unknown = np.count_nonzero((ids < 0) & (visits > 0))
+        if n_unknown:
+            logger.warning(
+                "%i of the %i nodes on the walks have no vector, because they are not in the "
+                "vocabulary: walks visit them less often than min_count, or the vocabulary is that "
+                "of a different graph",
+                n_unknown,
+                np.count_nonzero(visits),
+            )
         n_raw_words = int(visits.sum())
         n_tokens = int(visits[ids >= 0].sum())
         shard = WalkShard(

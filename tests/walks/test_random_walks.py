@@ -126,6 +126,17 @@ def test_nodes_outside_of_the_vocabulary_are_left_out(walks, tmp_path):
         assert corpus.total_raw_words == 20 * len(walks)
 
 
+def test_nodes_below_min_count_are_warned_of(edge_list, caplog):
+    walks = RandomWalks(edge_list, 1, 4)
+    model = TFWord2Vec(walks, vector_size=8, epochs=1, workers=1)  # gensim's min_count is 5
+    (message,) = [text for text in caplog.messages if "have no vector" in text]
+    n_missing = 48 - len(model.wv)
+    assert n_missing > 0 and message.startswith(f"{n_missing} of the 48 nodes on the walks")
+    caplog.clear()
+    TFWord2Vec(walks, vector_size=8, epochs=1, workers=1, min_count=1)
+    assert "have no vector" not in caplog.text
+
+
 def test_vectors_of_a_clique_are_alike(edge_list):
     walks = RandomWalks(edge_list, 10, 40)
     model = TFWord2Vec(walks, **OPTIONS, epochs=5)
