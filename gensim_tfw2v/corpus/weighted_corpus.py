@@ -140,7 +140,7 @@ class WeightedCorpus(Corpus):
         n_sentences = float(weights.sum(dtype=np.float64))
         pieces = [insert_weights(entries, lengths, weights)]
         file = save_shard(Path(shard.path), pieces, round(n_words), round(n_sentences))
-        return _WeighedShard(WeightedShard.of_file(file), counts, n_words, n_sentences)
+        return _WeighedShard(WeightedShard.from_file(file), counts, n_words, n_sentences)
 
     def encode(
         self, key_to_index: Mapping[Any, int], folder: Path, progress: Progress | None

@@ -215,7 +215,7 @@ class WeightedShard(Shard):
     first_entry: int = 0
 
     @classmethod
-    def of_file(cls, file: Shard) -> WeightedShard:
+    def from_file(cls, file: Shard) -> WeightedShard:
         """Return the weighted shard of a file, whose words and sentences are those of `file`."""
         counts = ExpectedCounts(find_sentences(read_ids(file.path, 0, file.n_entries)))
         return cls(
@@ -271,7 +271,7 @@ class WeightedShard(Shard):
 
     def save_copy(self, path: Path, pieces: Iterable[Ids]) -> WeightedShard:
         """Write new entries, with those of weights, to a file; see `Shard.save_copy`."""
-        return WeightedShard.of_file(save_shard(path, pieces, self.n_raw_words, self.n_sentences))
+        return WeightedShard.from_file(save_shard(path, pieces, self.n_raw_words, self.n_sentences))
 
     def for_training(self, number: int, first_entry: int) -> WeightedShard:
         """Return a shard with the draws of a model's training; see `Shard.for_training`."""

@@ -37,7 +37,7 @@ def save_weighted(path, pairs):
     n_raw_words = round(sum(len(words) * weight for words, weight in pairs))
     n_sentences = round(sum(weight for _, weight in pairs))
     entries = insert_weights(entries, lengths, weights)
-    return WeightedShard.of_file(save_shard(path, [entries], n_raw_words, n_sentences))
+    return WeightedShard.from_file(save_shard(path, [entries], n_raw_words, n_sentences))
 
 
 def repeated(pairs):
