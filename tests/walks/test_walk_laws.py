@@ -217,6 +217,22 @@ def test_restarts_return_to_the_start_with_their_probability():
     assert abs(is_restart.sum() - 0.2 * n_steps) < 4 * np.sqrt(0.2 * 0.8 * n_steps)
 
 
+def test_restarts_keep_their_probability_if_steps_are_rejected():
+    """Walks lead forward only, so each step back is a restart; most proposed steps are rejected."""
+    n_nodes = 1000
+    offsets = 3 * np.arange(n_nodes + 1)
+    nodes = np.arange(n_nodes)[:, None]
+    neighbours = np.sort((nodes + [1, 2, 3]) % n_nodes, axis=1).ravel()
+    walks = RandomWalks(
+        (offsets, neighbours), 20, 80, p=0.1, q=10, restart=0.1, directed=True, seed=3
+    ).sample()
+    forward = (walks[:, 1:] - walks[:, :-1]) % n_nodes
+    is_restart = (forward == 0) | (forward > 3)
+    assert (walks[:, 1:] == walks[:, :1])[is_restart].all()
+    n_steps = is_restart.size
+    assert abs(is_restart.sum() - 0.1 * n_steps) < 4 * np.sqrt(0.1 * 0.9 * n_steps)
+
+
 def test_hubs_and_tiny_weights_are_drawn_in_proportion():
     """A node with 3,000 arcs, whose weights differ by a factor of a million."""
     n_leaves = 3000

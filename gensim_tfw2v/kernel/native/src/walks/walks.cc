@@ -23,6 +23,28 @@ void apply_alias(const Graph& graph, int64_t row, Walker& walker) {
   walker.coin = static_cast<uint32_t>(walker.next());
 }
 
+// Runs the searches of all walks, which alternate, so that the memory that each step reads has been prefetched.
+template <class Rule>
+void search_all(const Graph& graph, const Rule& rule, Walker* walkers, int n_walkers) {
+  for (int i = 0; i < n_walkers; ++i)
+    if (walkers[i].arc != kReturn) __builtin_prefetch(graph.offsets + graph.neighbours[walkers[i].arc]);
+  Search* searches[kAtOnce];
+  int n_searches = 0;
+  for (int i = 0; i < n_walkers; ++i) {
+    walkers[i].search.n_arcs = 0;
+    rule.begin_search(walkers[i]);
+    if (walkers[i].search.n_arcs > 1) searches[n_searches++] = &walkers[i].search;
+  }
+  while (n_searches) {
+    const int n_last = n_searches;
+    n_searches = 0;
+    for (int i = 0; i < n_last; ++i) {
+      searches[n_searches] = searches[i];
+      n_searches += searches[i]->step(graph);
+    }
+  }
+}
+
 template <class Rule>
 void draw_with(const Graph& graph, int64_t epoch, int64_t first, int64_t n_walks, int32_t* nodes) {
   const WalkHeader& h = graph.header();
@@ -66,31 +88,14 @@ void draw_with(const Graph& graph, int64_t epoch, int64_t first, int64_t n_walks
         apply_alias(graph, rule.row(walkers[i]), walkers[i]);
         graph.prefetch_arc(walkers[i].arc);
       }
-    if (rule.searches()) {
-      for (int i = 0; i < n_walkers; ++i)
-        if (walkers[i].arc != kReturn) __builtin_prefetch(graph.offsets + graph.neighbours[walkers[i].arc]);
-      Search* searches[kAtOnce];
-      int n_searches = 0;
-      for (int i = 0; i < n_walkers; ++i) {
-        walkers[i].search.n_arcs = 0;
-        rule.begin_search(walkers[i]);
-        if (walkers[i].search.n_arcs > 1) searches[n_searches++] = &walkers[i].search;
-      }
-      while (n_searches) {
-        const int n_last = n_searches;
-        n_searches = 0;
-        for (int i = 0; i < n_last; ++i) {
-          searches[n_searches] = searches[i];
-          n_searches += searches[i]->step(graph);
-        }
-      }
-    }
+    if (rule.searches()) search_all(graph, rule, walkers, n_walkers);
     for (int i = 0; i < n_walkers; ++i) {
       Walker& walker = walkers[i];
-      int32_t next = walker.start;
+      if (!rule.accepts(walker)) continue;
+      // drawn once per step, not once per proposed arc
       const bool restarts = restart && (walker.next() >> 32) < restart;
+      int32_t next = walker.start;
       if (!restarts) {
-        if (!rule.accepts(walker)) continue;
         next = walker.arc == kReturn ? walker.previous : graph.neighbours[walker.arc];
         if (graph.relations) {
           *walker.end() = graph.relations[walker.arc];
