@@ -1,5 +1,7 @@
 """``deterministic=True`` on clusters: a seed gives the same bits with any tasks."""
 
+import contextlib
+
 import numpy as np
 import pytest
 from gensim.models.word2vec import LineSentence
@@ -27,6 +29,21 @@ def assert_same(one, other):
     assert list(one.mean_losses) == list(other.mean_losses)
 
 
+@contextlib.contextmanager
+def ended_in_the_second_epoch(monkeypatch):
+    """End a training after a checkpoint in the middle of its second epoch."""
+    save = Training.save
+
+    def save_and_end(training):
+        save(training)
+        if training.position.epoch == 1 and training.position.done:
+            raise Ended
+
+    with monkeypatch.context() as patch, pytest.raises(Ended):
+        patch.setattr(Training, "save", save_and_end)
+        yield
+
+
 def test_result_does_not_depend_on_tasks_or_kills(tmp_path, monkeypatch):
     """Tables of both objectives, with 1 + 1, 2 + 2 and 1 + 4 tasks, from a file and a list."""
     options = dict(epochs=2, deterministic=True, hs=1, workers=1, checkpoint_minutes=1e-6)
@@ -34,18 +51,10 @@ def test_result_does_not_depend_on_tasks_or_kills(tmp_path, monkeypatch):
     assert len(whole.mean_losses) == 2 and np.isfinite(whole.wv.vectors).all()
 
     options["checkpoint_dir"] = tmp_path / "checkpoints"
-    save = Training.save
-
-    def save_and_end(training):
-        save(training)
-        if training.position.epoch == 1 and training.position.done:
-            raise Ended  # in the middle of an epoch
-
     killer = Killer(monkeypatch, ("worker", 1))
     sentences = list(LineSentence(LEE))
     given = dict(sentences=sentences, corpus_file=None, callbacks=[killer]) | options
-    with monkeypatch.context() as patch, pytest.raises(Ended):
-        patch.setattr(Training, "save", save_and_end)
+    with ended_in_the_second_epoch(monkeypatch):
         trained("local:ps=2,worker=2", **given | {"workers": 2})
     assert len(killer.killed) == 1
     assert_same(whole, trained("local:ps=1,worker=4", **options))

@@ -4,8 +4,7 @@ import numpy as np
 import pytest
 
 from gensim_tfw2v import TFWord2Vec, WeightedSentences
-from gensim_tfw2v.training.session import Training
-from tests.cluster.test_deterministic import Ended, assert_same
+from tests.cluster.test_deterministic import assert_same, ended_in_the_second_epoch
 from tests.cluster.test_faults import Killer
 from tests.cluster.test_training import servers
 from tests.training.test_weighted_training import make_pairs
@@ -54,16 +53,8 @@ def test_deterministic_result_does_not_depend_on_tasks_or_kills(tmp_path, monkey
     options = dict(deterministic=True, checkpoint_minutes=1e-6)
     whole = trained("local:ps=1,worker=1", **options)
     options["checkpoint_dir"] = tmp_path / "checkpoints"
-    save = Training.save
-
-    def save_and_end(training):
-        save(training)
-        if training.position.epoch == 1 and training.position.done:
-            raise Ended  # in the middle of an epoch
-
     killer = Killer(monkeypatch, ("worker", 1))
-    with monkeypatch.context() as patch, pytest.raises(Ended):
-        patch.setattr(Training, "save", save_and_end)
+    with ended_in_the_second_epoch(monkeypatch):
         trained("local:ps=2,worker=2", callbacks=[killer], **options)
     assert len(killer.killed) == 1
     assert_same(whole, trained("local:ps=1,worker=3", **options))

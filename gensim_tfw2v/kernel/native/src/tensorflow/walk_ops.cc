@@ -54,7 +54,7 @@ std::shared_ptr<const MappedFile> map_file(const std::string& path) {
   return file;
 }
 
-// Tfw2vWalk(source, range, graph, ids) -> entries of the walks [range[0], range[1]); see draw_walks().
+// Tfw2vWalk(source, range, graph, ids) -> entries of the walks [range[0], range[1]); see draw_entries().
 //   source  number of the epoch, 8 bytes, then the path of the file of walks. The file of the ids has this path, too,
 //           followed by ".ids"
 //   range   [2]
@@ -84,10 +84,8 @@ void walk(void*, TF_OpKernelContext* context) {
       return fail(context, "Tfw2vWalk", error);
     if (n_ids != graph.header().n_names)
       return fail(context, "Tfw2vWalk", "each node and each relation must have an id");
-    std::vector<int32_t> nodes(n_walks * graph.n_columns());
-    draw_walks(graph, epoch, first, n_walks, nodes.data());
     entries.resize(n_walks * (graph.n_columns() + 1));
-    entries.resize(to_entries(graph, nodes.data(), n_walks, ids, entries.data()));
+    entries.resize(draw_entries(graph, epoch, first, n_walks, ids, entries.data()));
   }
   if (auto* to = output<int32_t>(context, 0, kInt32, entries.size(), 0))
     std::copy(entries.begin(), entries.end(), to);

@@ -123,8 +123,12 @@ void draw_walks(const Graph& graph, int64_t epoch, int64_t first, int64_t n_walk
   draw(graph, epoch, first, n_walks, nodes);
 }
 
-int64_t to_entries(const Graph& graph, const int32_t* nodes, int64_t n_walks, const int32_t* ids, int32_t* entries) {
+int64_t draw_entries(const Graph& graph, int64_t epoch, int64_t first, int64_t n_walks, const int32_t* ids,
+                     int32_t* entries) {
   const int64_t n_columns = graph.n_columns();
+  std::vector<int32_t> walks(n_walks * n_columns);
+  draw_walks(graph, epoch, first, n_walks, walks.data());
+  const int32_t* nodes = walks.data();
   int32_t* to = entries;
   for (int64_t walk = 0; walk < n_walks; ++walk, nodes += n_columns) {
     int32_t* const begin = to;
@@ -142,7 +146,7 @@ int64_t to_entries(const Graph& graph, const int32_t* nodes, int64_t n_walks, co
 
 extern "C" {
 
-// Writes the entries of walks, or with `ids` null their nodes: see draw_walks() and to_entries(). Returns an error
+// Writes the entries of walks, or with `ids` null their nodes: see draw_entries() and draw_walks(). Returns an error
 // message, or null; `n_written` is the number of entries.
 TFW2V_EXPORT const char* tfw2v_walk(const uint8_t* graph, int64_t size, int64_t epoch, int64_t first, int64_t n_walks,
                                     const int32_t* ids, int32_t* entries, int64_t* n_written) {
@@ -150,13 +154,10 @@ TFW2V_EXPORT const char* tfw2v_walk(const uint8_t* graph, int64_t size, int64_t 
     tfw2v::Graph view;
     if (const char* error = view.open(graph, size)) return error;
     *n_written = n_walks * view.n_columns();
-    if (!ids) {
+    if (ids)
+      *n_written = tfw2v::draw_entries(view, epoch, first, n_walks, ids, entries);
+    else
       tfw2v::draw_walks(view, epoch, first, n_walks, entries);
-      return nullptr;
-    }
-    std::vector<int32_t> nodes(*n_written);
-    tfw2v::draw_walks(view, epoch, first, n_walks, nodes.data());
-    *n_written = tfw2v::to_entries(view, nodes.data(), n_walks, ids, entries);
     return nullptr;
   });
 }

@@ -12,9 +12,10 @@ namespace tfw2v {
 // order. A walk depends only on the graph, the epoch and its number.
 void draw_walks(const Graph& graph, int64_t epoch, int64_t first, int64_t n_walks, int32_t* nodes);
 
-// Replaces walks by entries of a corpus: ids of words, with kEnd after each walk. `ids` has the id of each node and
-// relation, or a negative number for those without one, which are left out. Returns the number of entries, at most
-// n_walks * (n_columns + 1). `entries` may not overlap `nodes`.
-int64_t to_entries(const Graph& graph, const int32_t* nodes, int64_t n_walks, const int32_t* ids, int32_t* entries);
+// Writes the same walks as entries of a corpus: ids of words, with kEnd after each walk. `ids` has the id of each node
+// and relation, or a negative number for those without one, which are left out. Returns the number of entries, at most
+// n_walks * (n_columns + 1).
+int64_t draw_entries(const Graph& graph, int64_t epoch, int64_t first, int64_t n_walks, const int32_t* ids,
+                     int32_t* entries);
 
 }  // namespace tfw2v
