@@ -15,8 +15,8 @@ LOWEST_TESTS := tests/cli/test_main.py tests/cli/test_plan.py tests/cli/test_pro
 	tests/cli/test_neighbours.py tests/cli/test_train.py tests/test_requirements.py
 # Environment without TensorFlow and TensorBoard; tests/light_cut.py selects the tests.
 LIGHT := .venv-light
-# Environment with the newest TensorFlow, including pre-releases, and tests of the APIs and the gRPC
-# behaviour that this package depends on.
+# Environment with the newest TensorFlow and gensim, including pre-releases, and tests of the APIs and
+# the gRPC behaviour that this package depends on.
 NEXT := .venv-next
 # Environment with the tools that benchmarks compare with, which pin older versions than they need.
 RESULTS := .venv-results
@@ -44,7 +44,7 @@ DEV := $(VENV)/.installed-dev
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo test quick lowest light test-next check lint types compiled format docs docs-serve bench results browser screenshots wheels clean
+.PHONY: help demo test quick lowest light test-next check lint types compiled format docs docs-serve bench results browser screenshots sdist wheels clean
 
 help:  ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -65,7 +65,7 @@ lowest: $(LOWEST)/.installed  ## run some quick tests with the lowest versions t
 light: $(LIGHT)/.installed  ## run the tests that need neither TensorFlow nor TensorBoard, without them
 	@$(LIGHT)/bin/python -m pytest -p tests.light_cut -q -n $(JOBS) --dist loadfile --no-loadscope-reorder $(PYTEST_ARGS)
 
-test-next: $(NEXT)/.installed | $(DEV)  ## run some quick tests with the newest pre-release of TensorFlow
+test-next: $(NEXT)/.installed | $(DEV)  ## run some quick tests with the newest TensorFlow and gensim
 	@$(NEXT)/bin/python -m pytest -q $(NEXT_TESTS)
 	@$(NEXT)/bin/python -m gensim_tfw2v demo
 
@@ -112,11 +112,16 @@ results: $(RESULTS)/.installed  ## run all studies of docs/benchmarks.md: CORPUS
 	@test -n "$(CORPUS)" -a -n "$(CORPUS_LARGE)" || { echo 'usage: make results CORPUS=path CORPUS_LARGE=path [EVAL="pairs.tsv ..."] [GRAPHS="edges.tsv labels.tsv p q ..."]'; exit 2; }
 	@$(RESULTS)/bin/python -m benchmarks.results "$(CORPUS)" "$(CORPUS_LARGE)" $(if $(EVAL),--eval $(EVAL)) $(if $(GRAPHS),--graphs $(GRAPHS)) $(RESULTS_ARGS)
 
+sdist: $(BIN)/python  ## build the source distribution into dist/
+	@$(PIP) install build
+	@rm -f dist/*.tar.gz
+	@$(BIN)/python -m build --sdist >/dev/null
+
 # zig cross-compiles, here for systems with glibc 2.17 (2012) or later
 wheels: $(BIN)/python  ## build wheels for Linux on x86-64 and aarch64 into dist/, with zig
 	@$(PIP) install auditwheel
 	@for machine in x86_64 aarch64; do \
-		rm -rf build && TFW2V_TARGET=$$machine-linux-gnu.2.17 $(PIP) wheel --no-deps --wheel-dir dist . \
+		rm -rf build dist/*_$$machine.whl && TFW2V_TARGET=$$machine-linux-gnu.2.17 $(PIP) wheel --no-deps --wheel-dir dist . \
 		&& $(BIN)/auditwheel show dist/*manylinux_2_17_$$machine.whl | tee dist/.audit \
 		&& grep -q "tag: \"manylinux_2_17_$$machine\"" dist/.audit || exit 1; \
 	done; rm -rf build dist/.audit
@@ -178,6 +183,6 @@ $(RESULTS)/.installed: $(SOURCES) benchmarks/clients/requirements.txt | $(RESULT
 # every time, because there may be a newer version
 .PHONY: $(NEXT)/.installed
 $(NEXT)/.installed: | $(NEXT)/pyvenv.cfg $(DEV)
-	@echo "installing the newest TensorFlow into $(NEXT)"
-	@$(UV) --upgrade --prerelease allow --no-deps tensorflow
+	@echo "installing the newest TensorFlow and gensim into $(NEXT)"
+	@$(UV) --upgrade --prerelease allow --no-deps tensorflow gensim
 	@$(UV) --only-binary :all: -r pyproject.toml pytest hypothesis PyYAML testfixtures tomli 'setuptools>=77'

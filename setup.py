@@ -52,6 +52,11 @@ VARIANTS = [isa for isa in reversed(ISAS) if architecture(isa) in ("any", MACHIN
 COMMON = [
     "kernels/draws.cc",
     *(f"text/{name}.cc" for name in ("text", "strings", "integers", "format")),
+    "shards/initial_rows.cc",
+    "shards/row_files.cc",
+    "keys/huffman.cc",
+    "keys/keys.cc",
+    "keys/views.cc",
     "walks/graph.cc",
     "walks/walks.cc",
 ]
@@ -59,7 +64,9 @@ COMMON = [
 #: Libraries for ctypes and for TensorFlow, and their sources in addition to the common ones.
 LIBRARIES = {
     "kernels.so": [],
-    "ops.so": [f"tensorflow/{name}_ops.cc" for name in ("unit", "row", "corpus", "walk")],
+    "ops.so": [
+        f"tensorflow/{name}_ops.cc" for name in ("unit", "row", "shard", "array", "corpus", "walk")
+    ],
 }
 
 

@@ -10,26 +10,14 @@ import re
 import shlex
 import sys
 import time
-from collections.abc import Iterator, Mapping, Sequence
-from statistics import median
+from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from benchmarks.command import pairs, seeds, shared_parser
+from benchmarks.comparison import markdown
 from benchmarks.process import call, run
 from benchmarks.records import REFERENCE, Run
-from benchmarks.report import (
-    MEGABYTE,
-    begin,
-    facts,
-    page,
-    paired_ratios,
-    quality_table,
-    section,
-    spread,
-    table,
-    unique,
-    write,
-)
+from benchmarks.report import begin, write
 from gensim_tfw2v.processes.threads import usable_cores
 
 
@@ -142,67 +130,6 @@ def measure(task: Task, args: argparse.Namespace) -> Run:
     )
 
 
-NOTES = f"""\
-Every training ran in a new process. In each round the engines ran sequentially, in an order
-that changed from round to round. Times and memory are medians. A ratio ("× gensim", larger
-means that this package is better) compares two runs of the same round, the second one with
-{REFERENCE}; the tables show its median and its range over the rounds. Quality is the mean ±
-half the range over the seeds, then the difference from {REFERENCE}'s mean: Spearman
-correlation for word pairs, and accuracy for analogies among the 30,000 most frequent words,
-both by gensim's functions. Of Doc2Vec, quality is the share of 1,000 lines of 60 words or more
-whose first half is nearest to the second ("halves"), and whose inferred vector is nearest to the
-trained one ("itself"). Peak memory is that of the process and its children. A cluster's
-time in train() includes the start of its tasks, some seconds; its CPU time is that of all
-tasks."""
-
-
-def speed_table(groups: Mapping[str, Sequence[Run]]) -> str:
-    """Return a table of each engine's speed, times and memory, with ratios to the reference."""
-    base = groups.get(REFERENCE, [])
-    head = ["engine", "raw words/s in train()", "× gensim", "text to vectors, s", "× gensim"]
-    head += ["with start and imports, s", "× gensim", "CPU s in train()", "peak memory, MiB"]
-    has_traffic = any(run.bytes_per_token is not None for runs in groups.values() for run in runs)
-    rows = []
-    for engine, runs in groups.items():
-        cells = [
-            engine,
-            f"{median([run.words_per_second for run in runs]) / 1e6:.3f} M",
-            spread(paired_ratios(runs, base, lambda run: run.words_per_second)),
-            f"{median([run.text_seconds for run in runs]):.1f}",
-            spread(paired_ratios(runs, base, lambda run: 1 / run.text_seconds)),
-            f"{median([run.process_seconds for run in runs]):.1f}",
-            spread(paired_ratios(runs, base, lambda run: 1 / run.process_seconds)),
-            f"{median([run.cpu_seconds for run in runs]):.1f}",
-            f"{median([run.memory_bytes for run in runs]) / MEGABYTE:.0f}",
-        ]
-        if has_traffic:
-            cells.append(f"{median([run.bytes_per_token or 0 for run in runs]):.0f}")
-        rows.append(cells)
-    return table([*head, "bytes per token"] if has_traffic else head, rows)
-
-
-def markdown(document: Mapping[str, Any], runs: Sequence[Run]) -> str:
-    """Return the page for a document and its runs, which may be in any order."""
-    sizes = document["import_bytes"].items()
-    imports = ", ".join(f"{name} {size / MEGABYTE:.0f} MiB" for name, size in sizes)
-    parts = [facts(document, {"memory of a process that only imports": imports}), NOTES]
-    for setting in unique(record.setting for record in runs):
-        setting_runs = [record for record in runs if record.setting == setting]
-        setting_runs.sort(key=lambda record: record.round)
-        names = sorted({record.engine for record in setting_runs})
-        names.sort(key=lambda name: name != REFERENCE)  # puts the reference first
-        groups: dict[str, list[Run]] = {name: [] for name in names}
-        for record in setting_runs:
-            groups[record.engine].append(record)
-        options = ", ".join(f"{k}={v}" for k, v in document["settings"][setting].items())
-        seed_list = ", ".join(
-            str(seed) for seed in sorted({record.seed for record in setting_runs})
-        )
-        text = f"{options}; seeds {seed_list}"
-        parts.append(section(setting, text, speed_table(groups), quality_table(groups)))
-    return page(f"Compared with gensim: {document['corpus']['name']}", *parts)
-
-
 def parser() -> argparse.ArgumentParser:
     """Make the parser of the command line."""
     shared = ("corpus", "--out", "--name", "--seeds", "--first-seed", "--epochs", "--threads")
@@ -239,12 +166,13 @@ def main() -> None:
         name: run([sys.executable, "-c", f"import {name}"]).peak_bytes
         for name in ("tensorflow", "gensim")
     }
+    base = args.out / (args.name or args.corpus.stem)
     document = begin(args.corpus) | {
+        "name": base.name,
         "pinned": args.pin,
         "settings": settings,
         "import_bytes": imports,
     }
-    base = args.out / (args.name or args.corpus.stem)
     runs: list[Run] = []
     for task in tasks(args, settings):
         record = measure(task, args)
@@ -257,8 +185,8 @@ def main() -> None:
         )
         document["corpus"]["words"] = record.raw_words
         document["runs"] = [run.to_json() for run in runs]
-        write(base, document, markdown(document, runs))
-    print(f"\n{markdown(document, runs)}\nwritten: {base}.md and {base}.json")
+        write(base, document, markdown(document))
+    print(f"\n{markdown(document)}\nwritten: {base}.md and {base}.json")
 
 
 if __name__ == "__main__":

@@ -28,10 +28,10 @@ def results(study: str) -> dict[str, Any]:
 
 
 def alone_per_second(setting: str) -> float:
-    """Return the median words/s of a training without a cluster, in the study "speed"."""
+    """Return the median words/s of a training without a cluster, in the study "speed-avx512"."""
     return median(
         run["words_per_second"]
-        for run in results("speed")["runs"]
+        for run in results("speed-avx512")["runs"]
         if (run["setting"], run["engine"]) == (setting, "TFWord2Vec corpus_file")
     )
 
@@ -42,7 +42,7 @@ def fit() -> Fit:
     The costs per word and per dimension are those of the line through the times per word for
     D = 100 and D = 300.
     """
-    speed, scaling = results("speed"), results("scaling")
+    speed, scaling = results("speed-avx512"), results("scaling")
     kept_fraction = Frequencies.zipf(speed["runs"][0]["vocabulary"]).kept
 
     def core_ns(words_per_second: float, threads: int) -> float:

@@ -15,6 +15,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from operator import attrgetter
 from pathlib import Path
+from statistics import median
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -23,7 +24,18 @@ from numpy.typing import NDArray
 from benchmarks.command import seeds, shared_parser
 from benchmarks.one_run import cpu_seconds
 from benchmarks.process import call
-from benchmarks.report import begin, facts, page, paired_ratios, section, spread, table, write
+from benchmarks.report import (
+    begin,
+    facts,
+    page,
+    paired_ratios,
+    ratio_range,
+    section,
+    spread,
+    table,
+    unique,
+    write,
+)
 from gensim_tfw2v.processes.threads import usable_cores
 
 GENSIM = "gensim, lists"
@@ -100,17 +112,33 @@ def ratio_table(runs: Sequence[Run], n_words: int) -> str:
         ]
         ratios = [paired_ratios(form_runs, reference, seconds) for seconds in measures]
         rows.append([form, *times, *(spread([1 / x for x in ratio]) for ratio in ratios)])
-    return table(["corpus", "ns per word", "CPU ns per word", "speed", "by CPU time"], rows)
+    return table(
+        ["corpus", "ns per word", "CPU ns per word", "× gensim", "× gensim, CPU time"], rows
+    )
 
 
 def markdown(document: Mapping[str, Any]) -> str:
     """Return the page of a document."""
-    tables = [
-        section(name, ratio_table([Run(*run) for run in runs], document["corpus"]["words"]))
-        for name, runs in document["runs"].items()
-    ]
-    about = "Medians of the rounds, and ranges. Speeds are ratios to gensim's in the same round."
-    return page(f"Integers as words: {document['corpus']['name']}", facts(document), about, *tables)
+    tables, ratios = [], {}
+    for name, found in document["runs"].items():
+        runs = [Run(*run) for run in found]
+        tables.append(section(name, ratio_table(runs, document["corpus"]["words"])))
+        reference = [run for run in runs if run.form == GENSIM]
+        for form in unique(run.form for run in runs if run.form != GENSIM):
+            own = [run for run in runs if run.form == form]
+            if speeds := paired_ratios(own, reference, lambda run: 1 / run.seconds):
+                ratios[f"{form}, {name}"] = median(speeds)
+    return page(
+        "Integers as words",
+        "How much faster than gensim does `TFWord2Vec` train on integers, by the form of the "
+        "corpus?",
+        "The words of a text became integers, in sentences of "
+        f"{LENGTH}: the ranks of their frequencies, or random hashes. Medians of the rounds, and "
+        "ranges. Speeds are ratios to gensim's in the same round.",
+        [f"TFWord2Vec trained {ratio_range(ratios)} times as fast as gensim."] if ratios else ["–"],
+        *tables,
+        facts(document),
+    )
 
 
 def parser() -> argparse.ArgumentParser:

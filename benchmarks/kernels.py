@@ -7,13 +7,13 @@ the time to train it. Reading the text and looking up words are not measured.
 
 import argparse
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from benchmarks.command import at_least, shared_parser
 from benchmarks.process import call
-from benchmarks.report import begin, facts, page, table, unique, write
+from benchmarks.report import begin, facts, page, ratio_range, table, unique, write
 
 #: Constructor arguments of each objective.
 OBJECTIVES: dict[str, dict[str, Any]] = {
@@ -27,9 +27,21 @@ OBJECTIVES: dict[str, dict[str, Any]] = {
     "FastText, skip-gram": {"sg": 1},
 }
 
-ABOUT = """\
-Nanoseconds of one core per token after subsampling, for drawing its window and negatives, and for
-training it. Options are gensim's defaults; "avx512bf16" is AVX-512 with products in bfloat16."""
+QUESTION = """\
+How much time does a processor core need per word in the compiled kernels, and how much depends on
+its instruction set? The kernels are the C++ code that draws the windows and the negatives of each
+word and trains its vectors. Reading the text and looking up words are not part of these times."""
+
+METHOD = """\
+Each objective trained one epoch in one thread, with gensim's default options (D is the number of
+dimensions) and with each kernel that the processor can run. The CPU time inside the kernels was
+divided by the number of tokens, which are the words after subsampling. Of several rounds, the
+fastest counts."""
+
+CELLS = """\
+A cell is the time for drawing + the time for training, in nanoseconds of one core per token.
+“avx512bf16” is AVX-512 with matrix products in bfloat16, “avx512” and “avx2” are the
+instruction sets of these names, and “portable” is compiled for any processor."""
 
 
 def nanoseconds(objective: str, corpus: str) -> dict[str, Any]:
@@ -70,8 +82,32 @@ def markdown(document: Mapping[str, Any]) -> str:
             f"{cells[kernel]['draw']:.0f} + {cells[kernel]['train']:.0f}" for kernel in kernels
         ]
         rows.append([objective, *figures])
-    head = ["ns per token: draws + training", *kernels]
-    return page("CPU time of the kernels", facts(document), ABOUT, table(head, rows))
+    head = ["ns per token: drawing + training", *kernels]
+    return page(
+        "CPU time of the kernels",
+        QUESTION,
+        METHOD,
+        answer(document["fastest"], kernels),
+        table(head, rows),
+        CELLS,
+        facts(document),
+    )
+
+
+def answer(fastest: Mapping[str, Any], kernels: Sequence[str]) -> list[str]:
+    """Return sentences on the kernels in order, the best first, relative to the best."""
+    best = kernels[0]
+    times = {objective: sum(cells[best].values()) for objective, cells in fastest.items()}
+    low, high = (pick(times, key=times.__getitem__) for pick in (min, max))
+    sentences = [
+        f"With {best}, a token takes {times[low]:.0f} ns ({low}) to {times[high]:.0f} ns ({high})."
+    ]
+    for kernel in kernels[1:]:
+        ratios = {
+            name: sum(cells[kernel].values()) / times[name] for name, cells in fastest.items()
+        }
+        sentences.append(f"{kernel} takes {ratio_range(ratios)} times as long.")
+    return sentences
 
 
 def parser() -> argparse.ArgumentParser:

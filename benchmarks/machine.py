@@ -54,16 +54,24 @@ def version(package: str) -> str | None:
         return None
 
 
+#: Folders and files of code that trains nothing: walks on graphs, vocabularies, and the files and
+#: initial rows of parameter servers.
+_UNHASHED = {
+    *("walks", "keys", "shards"),
+    *("walk_ops.cc", "shard_ops.cc", "array_ops.cc", "mapped_file.h"),
+}
+
+
 @functools.cache
 def kernels_hash(folder: Path = KERNEL) -> str:
     """Return a hash of the kernels and of the code that chooses their sizes.
 
-    Comments and layout do not count, nor do walks on graphs, which no training on a text uses.
+    Comments and layout do not count, nor does `_UNHASHED`, which trains nothing.
     """
     digest = hashlib.sha256()
     for path in sorted(folder.rglob("*.*")):
-        is_walk = path.parent.name == "walks" or path.name == "walk_ops.cc"
-        if path.suffix in (".h", ".cc", ".py") and not is_walk:
+        is_hashed = path.parent.name not in _UNHASHED and path.name not in _UNHASHED
+        if path.suffix in (".h", ".cc", ".py") and is_hashed:
             ignored = _IGNORED.get(path.suffix, _IGNORED["C++"])
             code = ignored.sub(r"\1", path.read_text(encoding="utf-8"))
             digest.update(f"{path.relative_to(folder).as_posix()}\0{code}\0".encode())

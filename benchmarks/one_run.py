@@ -7,7 +7,7 @@ import sys
 import time
 from typing import Any
 
-from benchmarks.quality import evaluate, evaluate_documents
+from benchmarks.quality import evaluate, evaluate_documents, evaluate_unknown
 
 
 def text_source(corpus: str, from_file: bool) -> dict[str, Any]:
@@ -92,9 +92,11 @@ def measure(
     }
     if traffic := getattr(model, "traffic", None):
         answer["bytes_per_token"] = traffic.bytes_per_token
-    if quality:
-        has_words = not hasattr(model, "dv")
-        answer["quality"] = (
-            evaluate(model.wv, pairs) if has_words else evaluate_documents(model, corpus)
-        )
+    if quality and hasattr(model, "dv"):
+        answer["quality"] = evaluate_documents(model, corpus)
+    elif quality:
+        answer["quality"] = evaluate(model.wv, pairs)
+        if hasattr(model.wv, "vectors_ngrams"):
+            scores, answer["n_pairs"] = evaluate_unknown(model.wv, pairs)
+            answer["quality"] |= scores
     return answer

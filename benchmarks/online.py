@@ -10,7 +10,7 @@ import argparse
 import json
 import tempfile
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from statistics import mean
 from typing import Any
@@ -18,10 +18,23 @@ from typing import Any
 from benchmarks.command import seeds, shared_parser
 from benchmarks.one_run import text_source, train
 from benchmarks.quality import spearman
-from benchmarks.report import begin, facts, page, table, write
+from benchmarks.report import begin, facts, measure_name, page, score, table, write
 
 #: Fraction of the second half's vocabulary that is removed from the first half.
 NEW_FRACTION = 0.2
+
+#: Classes by their names in the results.
+ENGINES = ("gensim", "TFWord2Vec")
+
+QUESTION = """\
+Does a model that has been trained learn the new words of a second text as well as gensim's, and
+does it keep what it knew?"""
+
+COLUMNS = """\
+Scores are Spearman correlations with human ratings of word pairs: of pairs without a new word
+(known), and of pairs with one (new), before and after the training on the second half."""
+
+CELLS = "– means that a word had no vector yet."
 
 #: Scores of one training, before and after it has trained on the second half: {when: {pairs:
 #: score}}.
@@ -77,22 +90,63 @@ def measure(
     return scores
 
 
+def means(runs: dict[str, list[Scores]], pairs: str) -> dict[tuple[str, str], float | None]:
+    """Return the mean score over the seeds by class and time; None if a seed has no score."""
+    found: dict[tuple[str, str], float | None] = {}
+    for engine in ENGINES:
+        for when in ("before", "after"):
+            values = [run[when][pairs] for run in runs[engine]]
+            known = [value for value in values if value is not None]
+            found[engine, when] = mean(known) if len(known) == len(values) else None
+    return found
+
+
 def means_table(runs: dict[str, list[Scores]]) -> str:
     """Return a table of the mean scores over the seeds, and their difference from gensim's."""
     rows = []
-    for name in runs["gensim"][0]["after"]:
-        means: list[float | None] = []
-        for engine in ("gensim", "TFWord2Vec"):
-            for when in ("before", "after"):
-                values = [run[when][name] for run in runs[engine]]
-                defined_values = [value for value in values if value is not None]
-                means.append(mean(defined_values) if len(defined_values) == len(values) else None)
-        cells = ["–" if mean is None else f"{mean:.3f}" for mean in means]
-        _, gensim, _, ours = means
-        cells.append("–" if gensim is None or ours is None else f"{ours - gensim:+.3f}")
-        rows.append([name, *cells])
-    head = ["pairs", "gensim before", "after", "TFWord2Vec before", "after", "after, ours − gensim"]
-    return table(head, rows)
+    for pairs in runs["gensim"][0]["after"]:
+        scores = means(runs, pairs)
+        row = [measure_name(pairs)]
+        for when in ("before", "after"):
+            gensim, ours = (scores[engine, when] for engine in ENGINES)
+            row += ["–" if mean is None else score(mean) for mean in (gensim, ours)]
+        row.append("–" if gensim is None or ours is None else score(ours - gensim, "+.3f"))
+        rows.append(row)
+    head = ["pairs", *(f"{when}: {e}" for when in ("before", "after") for e in ENGINES)]
+    return table([*head, "after: difference"], rows)
+
+
+def answer(runs: dict[str, list[Scores]]) -> list[str]:
+    """Return a sentence on the scores after the second half for each kind of pairs."""
+    sentences = []
+    for kind, words in (("new", "pairs with a new word"), ("known", "pairs of known words")):
+        found = [means(runs, name) for name in runs["gensim"][0]["after"] if name.endswith(kind)]
+        scores = [[each[engine, "after"] for engine in ENGINES] for each in found]
+        if rows := [row for row in scores if None not in row]:
+            gensim, ours = (score(mean(values)) for values in zip(*rows, strict=True))
+            sentences.append(
+                f"After the second half, the mean correlation for {words} is {ours} with "
+                f"TFWord2Vec and {gensim} with gensim."
+            )
+    return sentences
+
+
+def markdown(document: Mapping[str, Any]) -> str:
+    """Return the page of a document."""
+    options, runs = document["options"], document["runs"]
+    training = ", ".join(f"`{name}={value}`" for name, value in options.items())
+    return page(
+        "New words in a second text",
+        QUESTION,
+        f"A text was halved, and every fifth word of the vocabulary, {document['new_words']:,} "
+        "words, was removed from the first half. A model trained on the first half, added the "
+        f"removed words with `build_vocab(update=True)`, and trained on the second half, with "
+        f"{training} for each half. {COLUMNS} Means over {len(runs['gensim'])} seeds.",
+        answer(runs),
+        means_table(runs),
+        CELLS,
+        facts(document),
+    )
 
 
 def parser() -> argparse.ArgumentParser:
@@ -115,13 +169,13 @@ def main() -> None:
     from gensim_tfw2v import TFWord2Vec
 
     options = {"sg": args.sg, "epochs": args.epochs, "workers": args.threads}
-    runs: dict[str, list[Scores]] = {"gensim": [], "TFWord2Vec": []}
+    runs: dict[str, list[Scores]] = {engine: [] for engine in ENGINES}
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         halves, new = halve(args.corpus, folder, min_count=5)
         pairs = divide([Path(datapath("wordsim353.tsv")), *args.eval], new, folder)
         for seed in seeds(args):
-            for engine, model_class in (("gensim", Word2Vec), ("TFWord2Vec", TFWord2Vec)):
+            for engine, model_class in zip(ENGINES, (Word2Vec, TFWord2Vec), strict=True):
                 runs[engine].append(measure(model_class, halves, pairs, {**options, "seed": seed}))
                 print(engine, "seed", seed, json.dumps(runs[engine][-1]["after"]), flush=True)
     document = begin(args.corpus) | {
@@ -130,13 +184,7 @@ def main() -> None:
         "first_seed": args.first_seed,
         "runs": runs,
     }
-    about = (
-        f"{len(new):,} new words; {args.seeds} seeds from {args.first_seed}; "
-        f"sg={args.sg}, {args.epochs} epochs on each half. Spearman correlation, means "
-        "over the seeds; a score that is missing for some seed is left out."
-    )
-    title = f"New words in a second corpus: {args.corpus.name}"
-    text = page(title, facts(document), about, means_table(runs))
+    text = markdown(document)
     write(args.out / "online", document, text)
     print(f"\n{text}")
 

@@ -19,8 +19,11 @@ def spearman(vectors: Any, path: str) -> float | None:
     return None if math.isnan(value) else value
 
 
-def unknown_words(vectors: Any, path: str) -> float | None:
-    """Return the rank correlation of the pairs with a word outside of the vocabulary (FastText)."""
+def unknown_words(vectors: Any, path: str) -> tuple[float | None, int]:
+    """Return the rank correlation of the pairs with an unknown word (FastText), and their number.
+
+    The correlation is None if there are fewer than two such pairs.
+    """
     from scipy.stats import spearmanr
 
     from gensim_tfw2v.evaluation import read_pairs
@@ -30,7 +33,9 @@ def unknown_words(vectors: Any, path: str) -> float | None:
         for first, second, score in read_pairs(path)
         if not {first, second} <= vectors.key_to_index.keys()
     ]
-    return float(spearmanr(*zip(*scores, strict=True)).statistic) if len(scores) > 1 else None
+    if len(scores) < 2:
+        return None, len(scores)
+    return float(spearmanr(*zip(*scores, strict=True)).statistic), len(scores)
 
 
 def evaluate_documents(model: Any, corpus: str) -> dict[str, float]:
@@ -75,7 +80,14 @@ def evaluate(vectors: Any, pairs: dict[str, str]) -> dict[str, float | None]:
     files = {"WS353": datapath("wordsim353.tsv"), "SimLex999": datapath("simlex999.txt"), **pairs}
     scores = {name: spearman(vectors, path) for name, path in files.items()}
     analogies = evaluate_analogies(vectors, metric="gensim")
-    if hasattr(vectors, "vectors_ngrams"):
-        scores |= {f"{name}, unknown": unknown_words(vectors, path) for name, path in pairs.items()}
     scores["analogies"] = analogies.total if analogies.counted else None
     return scores
+
+
+def evaluate_unknown(
+    vectors: Any, pairs: dict[str, str]
+) -> tuple[dict[str, float | None], dict[str, int]]:
+    """Return scores of pairs with an unknown word, and their numbers, by name (FastText)."""
+    found = {f"{name}, unknown": unknown_words(vectors, path) for name, path in pairs.items()}
+    scores = {name: score for name, (score, _) in found.items()}
+    return scores, {name: number for name, (_, number) in found.items()}

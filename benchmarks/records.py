@@ -1,7 +1,10 @@
-"""Record of one training of `benchmarks.compare`."""
+"""Record of one training of `benchmarks.compare`, and records read from results."""
 
-from dataclasses import asdict, dataclass, field
-from typing import Any
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field, fields
+from typing import Any, TypeVar
+
+Record = TypeVar("Record")
 
 #: Name of the engine with which all others are compared.
 REFERENCE = "gensim corpus_file"
@@ -28,6 +31,8 @@ class Run:
     bytes_per_token: float | None = None  # network traffic, on a cluster
     #: Spearman correlations and accuracy by set; None where no item is in the vocabulary.
     quality: dict[str, float | None] = field(default_factory=dict)
+    #: Numbers of word pairs with a word outside the vocabulary, by set (FastText).
+    n_pairs: dict[str, int] = field(default_factory=dict)
 
     @property
     def words_per_second(self) -> float:
@@ -52,3 +57,9 @@ class Run:
             "text_seconds": self.text_seconds,
             "memory_bytes": self.memory_bytes,
         }
+
+
+def read_runs(kind: type[Record], document: Mapping[str, Any]) -> list[Record]:
+    """Return the runs of a document as records, without the figures computed from their fields."""
+    names = [known.name for known in fields(kind)]  # type: ignore[arg-type]
+    return [kind(**{name: run[name] for name in names if name in run}) for run in document["runs"]]

@@ -1,17 +1,29 @@
 """Pages from results: tables of medians, ratios paired by round, means and ranges of quality."""
 
 import json
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime, timezone
 from pathlib import Path
 from statistics import fmean, median
-from typing import Any
+from typing import Any, TypeVar
 
 from benchmarks.machine import describe, kernels_hash
 from benchmarks.records import REFERENCE
 
+Value = TypeVar("Value")
+
 #: Bytes per MiB.
 MEGABYTE = 2**20
+
+#: Names of sets of word pairs on pages, by their names in the results.
+PAIR_SETS = {
+    "SimLex999": "SimLex-999",
+    "men3000": "MEN",
+    "mturk771": "MTurk-771",
+    "rw2034": "RW",
+    "wordsim353": "WS353",
+}
 
 
 def begin(corpus: Path | None = None, packages: Iterable[str] = ()) -> dict[str, Any]:
@@ -32,9 +44,21 @@ def write(base: Path, document: Mapping[str, Any], text: str) -> None:
     Path(f"{base}.md").write_text(text, encoding="utf-8")
 
 
-def page(title: str, *parts: str) -> str:
-    """Return a page in Markdown: a title and its parts; empty parts are left out."""
-    return "\n\n".join([f"# {title}", *filter(None, parts)]) + "\n"
+def page(title: str, question: str, method: str, answer: Sequence[str], *parts: str) -> str:
+    """Return a page in Markdown: question, method, the answer's sentences, and non-empty parts.
+
+    The overview of all pages shows the question, up to its question mark, and the first line of
+    the answer, which `question_and_answer` finds.
+    """
+    result = "**Result:** " + "\n".join(filter(None, answer))
+    return "\n\n".join([f"# {title}", question, method, result, *filter(None, parts)]) + "\n"
+
+
+def question_and_answer(text: str) -> tuple[str, str]:
+    """Return the question of a page, and the first line of its answer."""
+    question = text.split("\n\n")[1].partition("?")[0] + "?"
+    answer = text.split("**Result:** ")[1].splitlines()[0]
+    return " ".join(question.split()), answer
 
 
 def section(title: str, *parts: str) -> str:
@@ -48,14 +72,19 @@ def bullet_list(lines: Mapping[str, str]) -> str:
     return "\n".join(f"- {name}: {text}" for name, text in lines.items() if text)
 
 
-def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    """Return a Markdown table; the first column is left-aligned, the others are right-aligned."""
-    lines = [list(head), ["---", *["---:"] * (len(head) - 1)], *map(list, rows)]
+def table(head: Sequence[str], rows: Iterable[Sequence[str]], *, left: int | None = 1) -> str:
+    """Return a Markdown table.
+
+    The first `left` columns are left-aligned, all if None; the others are right-aligned.
+    """
+    left = len(head) if left is None else left
+    rule = ["---"] * left + ["---:"] * (len(head) - left)
+    lines = [list(head), rule, *map(list, rows)]
     return "\n".join("| " + " | ".join(line) + " |" for line in lines)
 
 
 def facts(document: Mapping[str, Any], more: Mapping[str, str] | None = None) -> str:
-    """Return a Markdown list that describes the corpus, the machine, the versions, and `more`."""
+    """Return a section that describes the corpus, the machine, the versions, and `more`."""
     machine, corpus = document["machine"], document.get("corpus")
     lines = {}
     if corpus is not None:
@@ -69,7 +98,8 @@ def facts(document: Mapping[str, Any], more: Mapping[str, str] | None = None) ->
     if "kernels" in machine:
         lines["kernels"] = f"{machine['isa']}, {machine['kernels']}, commit {machine['commit']}"
     lines["versions"] = ", ".join(f"{k} {v}" for k, v in machine["versions"].items() if v)
-    return bullet_list({**lines, **(more or {}), "date": document["date"]})
+    lines = {**lines, **(more or {}), "date": document["date"]}
+    return section("Machine and versions", bullet_list(lines))
 
 
 def notice(document: Mapping[str, Any]) -> str:
@@ -85,7 +115,7 @@ def notice(document: Mapping[str, Any]) -> str:
     return f"Measured {' '.join(when) or 'earlier'}; the kernels have changed since."
 
 
-def unique(values: Iterable[str]) -> list[str]:
+def unique(values: Iterable[Value]) -> list[Value]:
     """Return the distinct values in the order of their first occurrence."""
     return list(dict.fromkeys(values))
 
@@ -96,6 +126,45 @@ def paired_ratios(
     """Return `measure` of each run divided by that of the reference's run in the same round."""
     base = {run.round: measure(run) for run in reference}
     return [measure(run) / base[run.round] for run in runs if run.round in base]
+
+
+def ratio_text(ratio: float) -> str:
+    """Format a ratio for running text: 18.9, and with two decimals below 2."""
+    return f"{ratio:.{1 if ratio >= 2 else 2}f}"
+
+
+def ratio_range(ratios: Mapping[str, float]) -> str:
+    """Format the smallest and the largest of ratios with their names: 1.99 (CBOW) to 18.9 (...)."""
+    extremes = unique(pick(ratios, key=ratios.__getitem__) for pick in (min, max))
+    names = {name: f" ({name})" if len(ratios) > 1 else "" for name in extremes}
+    return " to ".join(f"{ratio_text(ratios[name])}{names[name]}" for name in extremes)
+
+
+def score(value: float, form: str = ".3f") -> str:
+    """Format a correlation or another score of at most 1, without the zero before the point."""
+    text = f"{round(value, int(form[-2])) + 0.0:{form}}"  # the sum has no negative zero
+    return re.sub(r"^([+-]?)0\.", r"\1.", text)
+
+
+def measure_name(name: str) -> str:
+    """Return the name of a measure as pages show it."""
+    pairs, _, kind = name.partition(", ")
+    return PAIR_SETS.get(pairs, pairs) + (f" ({kind})" if kind else "")
+
+
+def setting_names(settings: Mapping[str, Mapping[str, Any]]) -> dict[str, str]:
+    """Describe the options of each setting by objective and, if sizes differ, by the size."""
+    sizes = {options["vector_size"] for options in settings.values()}
+    names = {}
+    for setting, options in settings.items():
+        if "dm" in options:
+            words = ["DM" if options["dm"] else "DBOW"]
+        else:
+            words = ["skip-gram" if options["sg"] else "CBOW"]
+        words += ["hs=1"] if options.get("hs") else []
+        words += [f"{options['vector_size']} dimensions"] if len(sizes) > 1 else []
+        names[setting] = ", ".join(words)
+    return names
 
 
 def spread(values: Sequence[float]) -> str:
@@ -114,23 +183,35 @@ def quality_cell(values: Sequence[float], base: Sequence[float]) -> str:
     """
     if not values:
         return "–"
-    cell = f"{fmean(values):.3f}"
+    cell = score(fmean(values))
     if len(values) > 1:
-        cell += f" ± {(max(values) - min(values)) / 2:.3f}"
-    return f"{cell} ({fmean(values) - fmean(base):+.3f})" if base else cell
+        cell += f" ± {score((max(values) - min(values)) / 2)}"
+    return f"{cell} ({score(fmean(values) - fmean(base), '+.3f')})" if base else cell
 
 
-def quality_table(groups: Mapping[str, Sequence[Any]], heading: str = "engine") -> str:
-    """Return a table of quality, a row per engine; empty if nothing was evaluated."""
-    names = unique(name for runs in groups.values() for run in runs for name in run.quality)
+def scores_of(runs: Sequence[Any], name: str) -> list[float]:
+    """Return the scores of runs in a measure, without those that are undefined."""
+    values = [run.quality.get(name) for run in runs]
+    return [value for value in values if value is not None]
 
-    def scores(engine: str, name: str) -> list[float]:
-        scores = [run.quality.get(name) for run in groups.get(engine, [])]
-        return [score for score in scores if score is not None]
 
+def quality_table(
+    groups: Mapping[str, Sequence[Any]], heading: str, names: Sequence[str] | None = None
+) -> str:
+    """Return a table of quality, a row per engine; empty if nothing was evaluated.
+
+    Its columns are the measures `names`, by default all.
+    """
+    if names is None:
+        names = unique(name for runs in groups.values() for run in runs for name in run.quality)
     rows = []
-    for engine in groups:
-        base = None if engine == REFERENCE else REFERENCE
-        cells = (quality_cell(scores(engine, n), scores(base, n) if base else []) for n in names)
+    for engine, runs in groups.items():
+        base = [] if engine == REFERENCE else groups.get(REFERENCE, [])
+        cells = (quality_cell(scores_of(runs, n), scores_of(base, n)) for n in names)
         rows.append([engine, *cells])
-    return table([heading, *names], rows) if names else ""
+    return table([heading, *map(measure_name, names)], rows) if names else ""
+
+
+def mean_score(runs: Sequence[Any], names: Sequence[str]) -> float:
+    """Return the mean over the measures `names` of the mean scores over the runs."""
+    return fmean(fmean(scores_of(runs, name)) for name in names)

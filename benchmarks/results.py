@@ -8,6 +8,7 @@ study was run.
 
 import argparse
 import json
+import os
 import shlex
 import shutil
 import subprocess
@@ -23,6 +24,7 @@ from benchmarks.graphs.option import GRAPHS_OPTION
 from benchmarks.graphs.records import Task
 from benchmarks.machine import ROOT, version
 from benchmarks.report import notice, table
+from gensim_tfw2v.kernel.native import by_ctypes
 
 #: Folder of the results.
 RESULTS = ROOT / "docs/benchmarks"
@@ -43,32 +45,31 @@ class Study(NamedTuple):
     command: str
     minutes: float  # approximate time on two cores
     needs: str = ""  # packages to be installed, separated by blanks
+    kernel: str = ""  # instruction set of the kernel to train with; by default the processor's best
 
 
 # Packages, command lines and options that several studies below use.
 PEERS = "fasttext-numpy2 pyspark"
 CLIENTS = "fastnode2vec node2vec karateclub wefe scattertext"
 NODE2VEC_TOOLS = "pecanpy fastnode2vec karateclub pycleora"
+SPEED = (
+    "compare {corpus} --settings cbow100,cbow300,cbowhs100,sg100,sg300,sghs100 --epochs 1 "
+    "--seeds 3 --iterable-rounds 0 --no-quality"
+)
+SPEED_65M = "compare {large} --settings cbow100,sg100 --epochs 1 --iterable-rounds 0 {pairs}"
 GRID = "options {corpus} --processes 2 --records {records}"
 MERGINGS = ("concat", "pca", "alir")
 CLUSTER = "cluster=local:ps=2,worker=4"
 REGIMES = ("", " regime=synchronous", " regime=downpour:n_fetch=32", " deterministic=True")
 
 STUDIES = (
-    Study(
-        "speed",
-        "compare {corpus} --settings cbow100,cbow300,cbowhs100,sg100,sg300,sghs100 --epochs 1 "
-        "--seeds 3 --iterable-rounds 0 --no-quality --kernel avx2",
-        18,
-    ),
-    Study(
-        "speed-65m",
-        "compare {large} --settings cbow100,sg100 --epochs 1 --iterable-rounds 0 --kernel avx2 "
-        "{pairs}",
-        20,
-    ),
+    Study("speed", SPEED, 16, kernel="avx2"),
+    Study("speed-65m", SPEED_65M, 18, kernel="avx2"),
+    Study("speed-avx512", f"{SPEED} --kernel avx2", 18, kernel="avx512bf16"),
+    Study("speed-65m-avx512", f"{SPEED_65M} --kernel avx2", 20, kernel="avx512bf16"),
     Study("kernels", "kernels {corpus} --rounds 2", 25),
     Study("threads", "threads {corpus}", 30),
+    Study("slowdowns", "slowdowns {corpus}", 30),
     Study("options", GRID, 90),
     Study("options-cluster", f"{GRID} --place cluster --first 30", 10),
     Study("options-graph", f"{GRID} --place graph --first 30", 15),
@@ -116,14 +117,17 @@ STUDIES = (
     Study("online", "online {corpus} {pairs}", 8),
     Study("clients", "clients", 14, CLIENTS),
     Study("graphs", "graphs {graphs} --seeds 3", 110, NODE2VEC_TOOLS),
+    Study("vocabularies", "vocabularies", 10),
     Study("sandblaster", "sandblaster {lee}", 2, "matplotlib"),
 )
 
 
 def document_of(study: str) -> dict[str, Any] | None:
-    """Return a study's results; None if it has never been run."""
+    """Return a study's results with its name; None if it has never been run."""
     path = RESULTS / f"{study}.json"
-    return json.loads(path.read_text(encoding="utf-8")) if path.is_file() else None
+    if not path.is_file():
+        return None
+    return {"name": study} | json.loads(path.read_text(encoding="utf-8"))
 
 
 def is_current(document: Mapping[str, Any] | None) -> bool:
@@ -168,11 +172,13 @@ def graphs_option(tasks: Sequence[Task]) -> list[str]:
 
 
 def describe_lack(study: Study, args: argparse.Namespace) -> str | None:
-    """Return what a study needs and lacks: packages, or an option; None if it can run."""
+    """Return what a study needs and lacks: packages, an option, or a kernel; None if it can run."""
     if absent := [package for package in study.needs.split() if version(package) is None]:
         return f"pip install {' '.join(absent)}"
     if "{graphs}" in study.command and not args.graphs:
         return "--graphs EDGES LABELS P Q"
+    if study.kernel and study.kernel not in by_ctypes.kernel_names():
+        return f"a processor that can use the kernel {study.kernel}"
     return None
 
 
@@ -180,7 +186,8 @@ def run(study: Study, args: argparse.Namespace) -> bool:
     """Run a study, and replace its earlier results; return False if it failed."""
     start = time.monotonic()
     command = [sys.executable, *arguments(study, args)]
-    if status := subprocess.run(command, cwd=ROOT).returncode:
+    environment = os.environ | ({"TFW2V_ISA": study.kernel} if study.kernel else {})
+    if status := subprocess.run(command, cwd=ROOT, env=environment).returncode:
         print(f"{study.name} failed with status {status}: {shlex.join(command)}", flush=True)
         return False
     path = PARTIAL / f"{study.name}.json"

@@ -89,22 +89,48 @@ def plot(records: list[dict[str, Any]], path: Path) -> None:
     figure.savefig(path, bbox_inches="tight")
 
 
+QUESTION = """\
+Does Sandblaster L-BFGS lower the loss faster than stochastic gradient descent (SGD), and does it
+find better vectors?"""
+
+METHOD = """\
+The regimes local and Downpour, which are SGD, and Sandblaster, which is L-BFGS, each trained
+skip-gram with negative sampling, with {options}. After some numbers of passes over the text, the
+vectors were evaluated on the batch objective that L-BFGS minimizes: the mean loss per prediction,
+in nats, where lower is better. This objective depends on random draws of windows and negatives.
+It was evaluated with the draws that L-BFGS trained on, and with other draws. A loss that is lower
+only with the former shows overfitting to these draws."""
+
+PICTURE = """\
+![Loss per prediction by number of passes for the three regimes; solid lines with the draws of
+L-BFGS, dashed lines with other draws.](sandblaster.svg)"""
+
+
 def markdown(document: Mapping[str, Any]) -> str:
     """Return the page of a document."""
+    found = {(record["run"], record["passes"]): record for record in document["found"]}
+    passes = sorted({n for _, n in found})
+    losses = ["loss", "loss of other draws"]
     rows = [
-        [
-            record["run"],
-            f"{record['passes']}",
-            f"{record['loss']:.4f}",
-            f"{record['loss of other draws']:.4f}",
-        ]
-        for record in document["found"]
+        [f"{n}", *(f"{found[run, n][loss]:.4f}" for run in RUNS for loss in losses)]
+        for n in passes
+        if all((run, n) in found for run in RUNS)
     ]
+    last = {run: found[run, passes[-1]] for run in RUNS if (run, passes[-1]) in found}
+    loss, other = (
+        ", ".join(f"{record[kind]:.2f} with {run}" for run, record in last.items())
+        for kind in losses
+    )
     return page(
-        f"Sandblaster: {document['corpus']['name']}",
-        facts(document, {"options": ", ".join(f"{k}={v}" for k, v in document["options"].items())}),
-        "Loss per prediction of the batch objective that L-BFGS minimizes.",
-        table(["regime", "passes", "loss", "with other draws"], rows),
+        "Sandblaster L-BFGS",
+        QUESTION,
+        METHOD.format(options=", ".join(f"`{k}={v}`" for k, v in document["options"].items())),
+        [f"After {passes[-1]} passes, the loss is {loss}; with other draws, {other}."],
+        PICTURE,
+        table(
+            ["passes", *(f"{run}{kind}" for run in RUNS for kind in ("", ", other draws"))], rows
+        ),
+        facts(document),
     )
 
 

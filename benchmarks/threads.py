@@ -12,7 +12,16 @@ from typing import Any
 
 from benchmarks import compare
 from benchmarks.command import at_least, shared_parser
-from benchmarks.report import begin, facts, page, section, table, write
+from benchmarks.report import (
+    begin,
+    facts,
+    page,
+    ratio_range,
+    section,
+    setting_names,
+    table,
+    write,
+)
 from gensim_tfw2v.planning.workload import Workload, distinct_rows
 from gensim_tfw2v.processes.threads import usable_cores
 
@@ -25,9 +34,15 @@ THREADS = (1, 2, 4, 8, 16, 32)
 #: Sizes of vocabularies for which traffic to memory is computed.
 VOCABULARIES = (70_000, 300_000, 1_000_000, 5_000_000)
 
-ABOUT = """\
-Raw words per second in train(): medians of the rounds, whose runs were alternated. Every run had
-as many cores as threads. Speeds in italics are **computed, not measured**."""
+QUESTION = """\
+How does the speed grow with the number of threads, and does memory become the bottleneck? Speeds
+with more threads than the machine has cores are computed from the measured ones, to show what to
+expect from larger machines."""
+
+METHOD = """\
+gensim and `TFWord2Vec` trained alternately for one epoch, with 1, 2, 4, … threads up to the number
+of cores, and bound to as many cores as threads. Tables show the raw words of the text per second
+in `train()`, medians of the rounds. Speeds in italics are **computed, not measured**."""
 
 COMPUTATION = """\
 Computed speeds assume that threads lose time only to shared rows. A thread finds a row in its own
@@ -38,11 +53,12 @@ where cores are far apart, on several sockets or with several last-level caches,
 what a single thread does for all, such as counting words."""
 
 MEMORY = """\
-Computed bytes per raw word between memory and a last-level cache of {cache:.0f} MB, read and
-written, for Zipf-distributed words: a row misses the cache unless it was used within the most
-recent tokens whose distinct rows fill the cache (Denning 1968, "The working set model for program
-behavior"). In parentheses: GB/s with the speed of {threads} threads. Compare it with the memory's
-rate, which is 100 to 600 GB/s on servers."""
+Rows of vectors that don't fit into the last-level cache are read from memory and written back. A
+cell is the number of bytes per raw word between memory and a cache of {cache:.0f} MB and, in
+parentheses, the GB/s at the computed speed of {threads} threads. Compare it with a server's memory
+bandwidth, 100 to 600 GB/s. Columns are sizes of the vocabulary. All figures are computed for
+Zipf-distributed words: a row misses the cache unless it was used within the most recent tokens
+whose distinct rows fill the cache (Denning 1968, "The working set model for program behavior")."""
 
 
 def computed_speed(speeds: Mapping[int, float], threads: int) -> float:
@@ -132,32 +148,71 @@ def speed_table(runs: Sequence[Mapping[str, Any]]) -> str:
     return table(["threads", *map(str, THREADS)], rows)
 
 
-def memory_table(document: Mapping[str, Any], threads: int) -> str:
-    """Return a table of the traffic to memory, by setting and number of words."""
-    rows = []
-    for setting, runs in document["runs"].items():
+def memory_traffic(
+    document: Mapping[str, Any], threads: int
+) -> dict[str, list[tuple[float, float]]]:
+    """Return bytes per raw word and bytes/s for each of `VOCABULARIES`, by name of the setting."""
+    traffic = {}
+    for setting, name in setting_names(document["settings"]).items():
         options = document["settings"][setting]
-        speeds = medians(runs)["TFWord2Vec"]
+        speeds = medians(document["runs"][setting])["TFWord2Vec"]
         speed = computed_speed(speeds, threads) if len(speeds) > 1 else threads * speeds[1]
-        cells = []
-        for vocabulary in VOCABULARIES:
-            size, skipgram = options["vector_size"], bool(options["sg"])
-            work = Workload.for_text(vocabulary, 1e9, size, skipgram=skipgram)
-            bytes_per_word = memory_bytes(work, document["cache"])
-            cells.append(f"{bytes_per_word:.0f} ({bytes_per_word * speed / 1e9:.1f})")
-        rows.append([setting, *cells])
-    return table(["words", *(f"{n_words:,}" for n_words in VOCABULARIES)], rows)
+        size, skipgram = options["vector_size"], bool(options["sg"])
+        works = (Workload.for_text(n, 1e9, size, skipgram=skipgram) for n in VOCABULARIES)
+        word_bytes = [memory_bytes(work, document["cache"]) for work in works]
+        traffic[name] = [(n_bytes, n_bytes * speed) for n_bytes in word_bytes]
+    return traffic
+
+
+def memory_table(traffic: Mapping[str, Sequence[tuple[float, float]]]) -> str:
+    """Return a table of the traffic to memory, by setting and size of the vocabulary."""
+    rows = [
+        [name, *(f"{n_bytes:.0f} ({rate / 1e9:.1f})" for n_bytes, rate in cells)]
+        for name, cells in traffic.items()
+    ]
+    return table(["words in the vocabulary", *(f"{n_words:,}" for n_words in VOCABULARIES)], rows)
+
+
+def answer(document: Mapping[str, Any], max_rate: float) -> list[str]:
+    """Return sentences on the largest measured and computed numbers of threads."""
+    names = setting_names(document["settings"])
+    speeds = {names[setting]: medians(runs) for setting, runs in document["runs"].items()}
+    max_threads = max(next(iter(speeds.values()))["TFWord2Vec"])
+    if max_threads == 1:
+        return ["Only one thread was measured."]
+    ours, gensim = (
+        {name: each[engine][max_threads] / each[engine][1] for name, each in speeds.items()}
+        for engine in ("TFWord2Vec", "gensim")
+    )
+    computed = {
+        name: computed_speed(each["TFWord2Vec"], max(THREADS)) / each["TFWord2Vec"][1]
+        for name, each in speeds.items()
+    }
+    return [
+        f"With {max_threads} threads, TFWord2Vec was {ratio_range(ours)} times as fast as with "
+        f"one, and gensim {ratio_range(gensim)} times.",
+        f"With {max(THREADS)} threads on as many cores, TFWord2Vec is computed to be "
+        f"{ratio_range(computed)} times as fast as with one, if the memory transfers up to "
+        f"{max_rate / 1e9:.0f} GB/s (with {max(VOCABULARIES):,} words).",
+    ]
 
 
 def markdown(document: Mapping[str, Any]) -> str:
     """Return the page of a document."""
-    parts = [facts(document), ABOUT]
-    for setting, runs in document["runs"].items():
-        parts.append(section(setting, speed_table(runs)))
+    names = setting_names(document["settings"])
+    traffic = memory_traffic(document, max(THREADS))
+    max_rate = max(rate for cells in traffic.values() for _, rate in cells)
     memory = MEMORY.format(cache=document["cache"] / 1e6, threads=max(THREADS))
-    parts.append(COMPUTATION)
-    parts.append(section("Memory", memory, memory_table(document, max(THREADS))))
-    return page(f"Speed by number of threads: {document['corpus']['name']}", *parts)
+    return page(
+        "Speed by number of threads",
+        QUESTION,
+        METHOD,
+        answer(document, max_rate),
+        *(section(names[setting], speed_table(runs)) for setting, runs in document["runs"].items()),
+        section("How speeds are computed", COMPUTATION),
+        section("Traffic to memory", memory, memory_table(traffic)),
+        facts(document),
+    )
 
 
 def parser() -> argparse.ArgumentParser:

@@ -1,31 +1,15 @@
-"""Figures of the documentation: ``python docs/pictures.py`` writes docs/pictures/*.svg.
+"""Figures of the documentation: ``python -m docs.pictures`` writes docs/pictures/*.svg.
 
 Each figure has its own background, and colours for light and dark mode, so it is readable on any
 page. A test redraws the figures and compares them with the files.
 """
 
-import json
 from pathlib import Path
-from statistics import median
+
+from docs.charts import scaling_chart, speed_chart
+from docs.svg import Picture
 
 FOLDER = Path(__file__).parent / "pictures"
-
-STYLE = """
-  svg { --ground: #ffffff; --ink: #1f2933; --soft: #667282; --line: #c3cad3; --pale: #eef1f4;
-    --blue: #3f74c4; --orange: #dd8a2f; --green: #3c9a6b; --box: #f6f8fa; }
-  @media (prefers-color-scheme: dark) {
-    svg { --ground: #20242c; --ink: #e5e9ef; --soft: #a2acb9; --line: #56606e; --pale: #2b313b;
-      --blue: #6f9fe6; --orange: #f0a45b; --green: #62c294; --box: #272c35; } }
-  text { font-family: system-ui, "Segoe UI", Roboto, Helvetica, Arial, sans-serif; font-size: 14px;
-    fill: var(--ink); }
-  .soft { fill: var(--soft); font-size: 13px; }
-  .strong { font-weight: 600; }
-  .formula { font-family: ui-monospace, "DejaVu Sans Mono", Menlo, Consolas, monospace; }
-  .on { fill: var(--ground); font-weight: 600; }
-  .frame { fill: var(--box); stroke: var(--line); }
-  .line { fill: none; stroke: var(--soft); stroke-width: 1.3; }
-  .arrow { fill: none; stroke: var(--ink); stroke-width: 1.6; marker-end: url(#head); }
-""".strip("\n")
 
 #: Words in the figure of a block.
 WORDS = "the queen opened the new museum in the old town hall with a speech".split()
@@ -42,56 +26,6 @@ ORDERS = ((5, 2, 7, 0, 3, 6, 1, 4), (3, 6, 0, 5, 1, 7, 4, 2))
 
 #: Thread that trains each unit of these orders.
 THREADS = ((0, 1, 0, 1, 1, 0, 1, 0), (0, 1, 1, 0, 1, 0, 0, 1))
-
-
-class Picture:
-    """SVG figure to which elements are added."""
-
-    def __init__(self, width: int, height: int, title: str) -> None:
-        self.size = f'viewBox="0 0 {width} {height}" width="{width}" height="{height}"'
-        self.title = title
-        self.parts = [f'<rect width="{width}" height="{height}" rx="8" fill="var(--ground)"/>']
-
-    def text(self, x: float, y: float, text: str, kind: str = "", anchor: str = "start") -> None:
-        """Add a line of text. Its baseline is at y; `anchor` states which end of it is at x."""
-        text = text.replace("&", "&amp;").replace("<", "&lt;")
-        self.parts.append(
-            f'<text x="{x:g}" y="{y:g}" class="{kind}" text-anchor="{anchor}">{text}</text>'
-        )
-
-    def rect(
-        self, x: float, y: float, width: float, height: float, colour: str = "", round_: float = 2
-    ) -> None:
-        """Add a box, filled with a colour, or as a frame."""
-        fill = f'fill="var(--{colour})"' if colour else 'class="frame"'
-        self.parts.append(
-            f'<rect x="{x:g}" y="{y:g}" width="{width:g}" height="{height:g}" rx="{round_:g}" '
-            f"{fill}/>"
-        )
-
-    def path(self, path: str, kind: str = "line") -> None:
-        """Add an SVG path: a line, or an arrow if `kind` is "arrow"."""
-        self.parts.append(f'<path d="{path}" class="{kind}"/>')
-
-    def rotated_text(self, x: float, y: float, text: str, kind: str = "") -> None:
-        """Add a line of text that rises at 60 degrees."""
-        self.parts.append(
-            f'<text transform="translate({x:g} {y:g}) rotate(-60)" class="{kind}">{text}</text>'
-        )
-
-    def svg(self) -> str:
-        """Return the content of the file."""
-        head = (
-            '<marker id="head" viewBox="0 0 10 10" refX="8.5" refY="5" markerWidth="8" '
-            'markerHeight="8" orient="auto"><path d="M0 0.8 10 5 0 9.2z" fill="var(--ink)"/>'
-            "</marker>"
-        )
-        body = "\n".join(self.parts)
-        return (
-            f'<svg xmlns="http://www.w3.org/2000/svg" {self.size} role="img">\n'
-            f"<title>{self.title}</title>\n<style>\n{STYLE}\n</style>\n<defs>{head}</defs>\n"
-            f"{body}\n</svg>\n"
-        )
 
 
 def blocks() -> Picture:
@@ -129,7 +63,7 @@ def blocks() -> Picture:
     x, y = right + 48, top + 4
     for colour, first, second in (
         ("blue", "a pair: label 1, M = 1", "the input is inside the centre's reduced window"),
-        ("pale", "no pair: M = 0", "computed in vain, which costs less than skipping it"),
+        ("pale", "no pair: M = 0", "its product is discarded, or not computed"),
         ("orange", "a shared negative: label 0", "M = (pairs of the input) · K / Kn"),
     ):
         picture.rect(x, y, 18, 18, colour)
@@ -198,16 +132,11 @@ def units() -> Picture:
     return picture
 
 
-def _box(picture: Picture, x: float, y: float, width: float, height: float, name: str) -> None:
-    picture.rect(x, y, width, height, round_=8)
-    picture.text(x + 14, y + 24, name, "strong")
-
-
 def job() -> Picture:
     """Draw a worker's job: fetch, train, push."""
     picture = Picture(760, 424, "A worker fetches rows, trains units on them and pushes changes")
-    _box(picture, 20, 20, 720, 78, "coordinator")
-    picture.text(34, 64, "assigns jobs,", "soft")
+    picture.box(20, 20, 720, 78, "coordinator")
+    picture.text(34, 64, "lists jobs,", "soft")
     picture.text(34, 82, "one unit per thread", "soft")
     x = 190
     for index, unit in enumerate(ORDERS[0]):
@@ -219,7 +148,7 @@ def job() -> Picture:
     picture.text(x + 6, 73, "the epoch", "soft")
     picture.path("M185 98V144", "arrow")
     picture.text(197, 126, "job: units 7 and 0", "soft")
-    _box(picture, 20, 150, 330, 254, "worker 0")
+    picture.box(20, 150, 330, 254, "worker 0")
     picture.text(34, 194, "copies of the rows of the job's words", "soft")
     for index in range(13):
         picture.rect(34 + index * 23, 206, 19, 40, "orange", 3)
@@ -230,7 +159,7 @@ def job() -> Picture:
         picture.rect(98, y, 46, 36, ("blue", "green")[thread], 4)
         picture.text(121, y + 23, str(unit), "on", "middle")
         picture.path(f"M150 {y + 18}H182", "arrow")
-        picture.text(190, y + 23, "step after step")
+        picture.text(190, y + 23, "block by block")
     picture.path("M302 364C330 344 334 290 318 254", "arrow")
     picture.path("M302 306C310 296 312 276 306 254", "arrow")
     picture.rect(480, 150, 26, 254, "line", 8)
@@ -246,12 +175,73 @@ def job() -> Picture:
     picture.text(415, 366, "changes", "soft", "middle")
     for shard in range(2):
         y = 150 + shard * 134
-        _box(picture, 560, y, 180, 120, f"ps {shard}")
+        picture.box(560, y, 180, 120, f"ps {shard}")
         picture.text(574, y + 46, f"rows {shard}, {shard + 2}, {shard + 4}, …", "soft")
         for index in range(6):
             picture.rect(574 + index * 26, y + 60, 20, 42, "orange", 3)
         picture.path(f"M554 {y + 46}H512", "arrow")
         picture.path(f"M512 {y + 80}H552", "arrow")
+    return picture
+
+
+def cluster() -> Picture:
+    """Draw the processes of a cluster: what each holds, and what they send each other.
+
+    It is narrow, so that its text can be read on a telephone.
+    """
+    picture = Picture(460, 724, "The processes of a cluster, and what they send each other")
+    for y, height, title in (
+        (12, 172, "your machine: starts training and keeps the result"),
+        (254, 152, "parameter servers (ps): hold the vectors"),
+        (476, 136, "workers: train, each connected to every ps"),
+    ):
+        picture.rect(12, y, 436, height, "pale", 8)
+        picture.text(24, y + 24, title, "strong")
+    picture.box(24, 48, 186, 122, "your program")
+    picture.lines(
+        38,
+        92,
+        ("reads the corpus,", "calls train(); has the", "last epoch's vectors", "in model.wv"),
+    )
+    picture.box(272, 48, 164, 122, "coordinator")
+    picture.lines(
+        286,
+        92,
+        ("its child process:", "lists the jobs,", "copies the vectors,", "holds no model"),
+    )
+    picture.path("M216 112H266", "arrow")
+    picture.text(241, 102, "starts", "soft", "middle")
+    picture.path("M312 248V190", "arrow")
+    picture.path("M340 190V248", "arrow")
+    picture.text(302, 214, "results and,", "soft", "end")
+    picture.text(302, 232, "after each epoch, the vectors", "soft", "end")
+    picture.lines(350, 214, ("jobs, word ids", "first vectors"))
+    for index in range(2):
+        x = 24 + index * 218
+        picture.box(x, 290, 194, 104, f"ps {index}")
+        picture.text(x + 14, 334, f"rows {index}, {index + 2}, {index + 4}, …", "soft")
+        for row in range(6):
+            picture.rect(x + 14 + row * 26, 346, 20, 36, "orange", 3)
+        picture.box(x, 512, 194, 88, f"worker {index}")
+        picture.text(x + 14, 556, "trains copies of rows", "soft")
+        for thread in range(2):
+            picture.rect(x + 14 + thread * 86, 566, 80, 24, ("blue", "green")[thread], 4)
+            picture.text(x + 54 + thread * 86, 583, f"thread {thread}", "on", "middle")
+    picture.path("M216 470V412", "arrow")
+    picture.path("M244 412V470", "arrow")
+    picture.text(206, 436, "changes of", "soft", "end")
+    picture.text(206, 454, "these rows", "soft", "end")
+    picture.lines(254, 436, ("jobs, and the rows", "of their words"))
+    picture.text(24, 640, "Who starts ps and workers", "strong")
+    for index, (how, who) in enumerate(
+        (
+            ('cluster="local:…"', "your program"),
+            ("tfw2v cluster ssh", "this command, on each host"),
+            ("otherwise", "you, Slurm, Kubernetes: tfw2v task"),
+        )
+    ):
+        picture.text(24, 664 + 22 * index, how)
+        picture.text(172, 664 + 22 * index, who, "soft")
     return picture
 
 
@@ -289,58 +279,77 @@ def rows() -> Picture:
     return picture
 
 
-#: Labels of the rows of the speed chart, by setting in docs/benchmarks/speed.json.
-SETTINGS = {
-    "cbow100": "CBOW",
-    "cbow300": "CBOW, 300 dimensions",
-    "cbowhs100": "CBOW, hs=1",
-    "sg100": "skip-gram",
-    "sg300": "skip-gram, 300 dimensions",
-    "sghs100": "skip-gram, hs=1",
-}
+#: Durations of the jobs of two workers in the figure of timelines.
+DURATIONS = ((88, 132, 96, 110), (120, 84, 128, 90))
 
-#: Labels of the bars of each row, by engine in docs/benchmarks/speed.json.
-KERNELS = {"TFWord2Vec corpus_file": "AVX512-BF16", "TFWord2Vec avx2": "AVX2"}
+TRANSFER = 13  # duration of a fetch, and of a push
 
 
-def ratios() -> dict[str, dict[str, float]]:
-    """Return the median speed-up over gensim by setting and kernel, from speed.json."""
-    runs = json.loads((FOLDER.parent / "benchmarks/speed.json").read_text(encoding="utf-8"))["runs"]
-    seconds = {(r["setting"], r["engine"], r["round"]): r["train_seconds"] for r in runs}
-    rounds = {r["round"] for r in runs}
-    return {
-        setting: {
-            engine: median(
-                seconds[setting, "gensim corpus_file", n] / seconds[setting, engine, n]
-                for n in rounds
-            )
-            for engine in KERNELS
-        }
-        for setting in SETTINGS
-    }
+def _draw_job(picture: Picture, x: float, y: float, width: float, colour: str) -> None:
+    """Draw a worker's job from x on: fetch, train, push."""
+    picture.rect(x, y, TRANSFER, 26, "orange")
+    picture.rect(x + TRANSFER, y, width - 2 * TRANSFER, 26, colour)
+    picture.rect(x + width - TRANSFER, y, TRANSFER, 26, "orange")
 
 
-def speed_chart() -> Picture:
-    """Draw the speed-up over gensim."""
-    picture = Picture(560, 360, "Speed-up over gensim on two cores, with gensim as 1")
-    speed_ups = ratios()
-    scale = 270 / max(max(row.values()) for row in speed_ups.values())
-    picture.text(206, 28, "times gensim's speed", "strong", "end")
-    for index, name in enumerate(KERNELS.values()):
-        picture.rect(218 + 140 * index, 16, 14, 14, ("blue", "orange")[index])
-        picture.text(240 + 140 * index, 28, name)
-    for row, (setting, name) in enumerate(SETTINGS.items()):
-        top = 46 + row * 50
-        picture.text(206, top + 24, name, "", "end")
-        for index, engine in enumerate(KERNELS):
-            width, y = scale * speed_ups[setting][engine], top + index * 19
-            picture.rect(218, y, width, 16, ("blue", "orange")[index])
-            picture.text(226 + width, y + 13, f"{speed_ups[setting][engine]:.1f}×", "soft")
-    picture.path("M 218 40 V 340")
+def timelines() -> Picture:
+    """Draw the jobs of two workers over time, in three regimes."""
+    picture = Picture(760, 424, "Jobs of two workers over time, in three regimes")
+    left, right = 138, 686
+    colours = ("blue", "green")
+    for panel, (title, note) in enumerate(
+        (
+            ("asynchronous", "each worker starts its next job at once"),
+            ("synchronous", "a round ends when the last worker has pushed; the other one waits"),
+            ("sub-models", "each worker trains its own model; they are merged at the end"),
+        )
+    ):
+        top = 20 + panel * 124
+        picture.text(20, top + 14, title, "strong")
+        picture.text(left + 2, top + 14, note, "soft")
+        for worker in range(2):
+            picture.text(20, top + 46 + worker * 34, f"worker {worker}", "soft")
+            y = top + 28 + worker * 34
+            if panel == 2:
+                picture.rect(left, y, (452, 426)[worker], 26, colours[worker])
+                picture.rect(left + (452, 426)[worker], y, 26, 26, "orange")
+                continue
+            x: float = left
+            for index, width in enumerate(DURATIONS[worker]):
+                _draw_job(picture, x, y, width, colours[worker])
+                longest = max(durations[index] for durations in DURATIONS)
+                if panel == 1:
+                    picture.rect(x + width, y, longest - width, 26, "pale")
+                x += (longest if panel else width) + 3
+        if panel == 1:
+            x = left - 1.5
+            for pair in zip(*DURATIONS, strict=True):
+                x += max(pair) + 3
+                picture.path(f"M{x:g} {top + 24}V{top + 92}")
+        if panel == 2:
+            picture.rect(left + 486, top + 28, 60, 60, "line")
+            picture.text(left + 516, top + 63, "merge", "strong", "middle")
+    picture.path(f"M{left} 392H{right}", "arrow")
+    picture.text(right + 10, 397, "time", "soft")
+    for x, colour, name in ((left, "orange", "rows are sent"), (left + 140, "pale", "waiting")):
+        picture.rect(x, 402, 14, 14, colour)
+        picture.text(x + 22, 414, name, "soft")
+    for x, colour in ((left + 236, "blue"), (left + 254, "green")):
+        picture.rect(x, 402, 14, 14, colour)
+    picture.text(left + 276, 414, "training", "soft")
     return picture
 
 
-PICTURES = {"speed": speed_chart, "blocks": blocks, "units": units, "job": job, "rows": rows}
+PICTURES = {
+    "speed": speed_chart,
+    "scaling": scaling_chart,
+    "blocks": blocks,
+    "units": units,
+    "job": job,
+    "cluster": cluster,
+    "rows": rows,
+    "timelines": timelines,
+}
 
 
 def main() -> None:

@@ -1,20 +1,22 @@
-"""Griffe extension: gensim's parameters in the reference instead of ``*args, **kwargs``."""
+"""Griffe extension: gensim's parameters in the reference instead of ``*args, **kwargs``.
+
+Griffe reads sources without running them. This extension adds what exists only at run time: the
+parameters that gensim's signatures contain, and the parts of docstrings that classes inherit.
+"""
 
 import inspect
 from typing import Any
 
 import griffe
-from gensim.models import Word2Vec
 
 from gensim_tfw2v import TFDoc2Vec, TFFastText, TFWord2Vec
 
-#: For each method of ours with variadic parameters: the callable whose parameters replace these in
-#: the reference.
-METHODS = {
-    "gensim_tfw2v.doc2vec.TFDoc2Vec.__init__": TFDoc2Vec,
-    "gensim_tfw2v.fasttext.TFFastText.__init__": TFFastText,
-    "gensim_tfw2v.model.TFWord2Vec.__init__": TFWord2Vec,
-    "gensim_tfw2v.model.TFWord2Vec.train": Word2Vec.train,
+#: Classes whose docstrings are completed, and whose constructors have variadic parameters, which
+#: the parameters of the class replace in the reference.
+CLASSES = {
+    "gensim_tfw2v.doc2vec.TFDoc2Vec": TFDoc2Vec,
+    "gensim_tfw2v.fasttext.TFFastText": TFFastText,
+    "gensim_tfw2v.model.TFWord2Vec": TFWord2Vec,
 }
 
 #: Kinds of parameters that are replaced: ``*args`` and ``**kwargs``.
@@ -22,25 +24,30 @@ VARIADIC = (griffe.ParameterKind.var_positional, griffe.ParameterKind.var_keywor
 
 
 class GensimSignatures(griffe.Extension):
-    """Extension that replaces ``*args, **kwargs`` by gensim's parameters."""
+    """Extension that shows the signatures and the docstrings that the classes have at run time."""
+
+    def on_class(self, *, cls: griffe.Class, **_: Any) -> None:
+        """Set the docstring that the reference shows for a class in `CLASSES`."""
+        if cls.path in CLASSES and cls.docstring is not None:
+            cls.docstring.value = inspect.getdoc(CLASSES[cls.path]) or ""
 
     def on_function(self, *, func: griffe.Function, **_: Any) -> None:
-        """Set the parameters that the reference shows for a function in `METHODS`."""
-        if func.path not in METHODS:
+        """Set the parameters that the reference shows for the constructor of a class."""
+        path, _dot, name = func.path.rpartition(".")
+        if path not in CLASSES or name != "__init__":
             return
         receiver, *keywords = (param for param in func.parameters if param.kind not in VARIADIC)
-        gensim_params = [
+        class_params = [
             griffe.Parameter(
                 name,
                 kind=griffe.ParameterKind.positional_or_keyword,
                 default=_format_default(param.default),
             )
-            for name, param in inspect.signature(METHODS[func.path]).parameters.items()
-            if name not in ("self", "kwargs")
+            for name, param in inspect.signature(CLASSES[path]).parameters.items()
         ]
-        gensim_names = {param.name for param in gensim_params}
-        new_params = [param for param in keywords if param.name not in gensim_names]
-        func.parameters = griffe.Parameters(receiver, *gensim_params, *new_params)
+        class_names = {param.name for param in class_params}
+        new_params = [param for param in keywords if param.name not in class_names]
+        func.parameters = griffe.Parameters(receiver, *class_params, *new_params)
 
 
 def _format_default(default: Any) -> str | None:

@@ -1,8 +1,9 @@
 """Train on a cluster on this machine: two ps tasks, which hold the vectors, and two workers.
 
-Run it with ``python examples/local_cluster.py``; the corpus, 300 news texts, comes with gensim.
-It prints the traffic between the tasks, statistics of the workers, and the neighbours of three
-words. On a single machine threads are faster; this example only demonstrates a cluster.
+Run it with ``python examples/local_cluster.py``. The corpus, 300 news texts, comes with gensim.
+The program prints the traffic between the tasks, statistics of the workers, and the neighbours of
+three words; docs/first-cluster.md explains them. On a single machine, threads (without `cluster`)
+are faster: this example only demonstrates a cluster.
 """
 
 from gensim.models.word2vec import LineSentence
@@ -20,7 +21,7 @@ def main() -> None:
         epochs=20,
         workers=1,  # threads of each worker task
         seed=1,
-        cluster="local:ps=2,worker=2",  # the tasks are started before training and stopped after it
+        cluster="local:ps=2,worker=2",  # tasks run only during the training
     )
     print(model.traffic)
     for word in ("attacks", "government", "cricket"):

@@ -1,9 +1,11 @@
 """Train on tasks described by TF_CONFIG, as under a scheduler; here all run on this machine.
 
-Run it with ``python examples/tf_config_job.py``; the corpus, 300 news texts, comes with gensim.
-It starts one ps and two workers with ``tfw2v task``, each with its own TF_CONFIG, and trains as
-their chief. It prints the addresses of the tasks, then for each task that it has exited, and the
-neighbours of three words.
+Run it with ``python examples/tf_config_job.py``. The corpus, 300 news texts, comes with gensim.
+TF_CONFIG is an environment variable with the addresses of all tasks and the role of the process
+that reads it; a scheduler sets it for each process. Here, the program itself plays the scheduler:
+it starts one ps and two workers with ``tfw2v task``, each with its own TF_CONFIG, and then trains
+as their chief. It prints the addresses of the tasks, then for each task that it has exited, and
+the neighbours of three words.
 
 TensorFlow's servers have no password and listen on all interfaces: run this only if nobody else can
 reach this machine's ports. For a cluster that is unreachable from outside, use
@@ -78,7 +80,7 @@ def main() -> None:
             epochs=20,
             workers=1,  # threads of each worker task
             seed=1,
-            cluster="TF_CONFIG",  # waits until all tasks answer
+            cluster="TF_CONFIG",  # addresses from TF_CONFIG; waits until all tasks answer
         )
     for word in ("attacks", "government", "cricket"):
         neighbours = model.wv.most_similar(word, topn=5)

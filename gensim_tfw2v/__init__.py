@@ -12,7 +12,7 @@ from gensim_tfw2v.processes.process_guards import (
 )
 from gensim_tfw2v.processes.threads import defer_interrupts
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 __all__ = [
     "Asynchronous",
     "Downpour",

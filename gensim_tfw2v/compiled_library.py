@@ -114,6 +114,7 @@ Run = _struct(
     begin=NUMBER,
     end=NUMBER,
     loss_every=NUMBER,
+    threads=NUMBER,
     round_blocks=NUMBER,
     pool=POINTER,
 )
@@ -158,7 +159,7 @@ FUNCTIONS: Mapping[str, tuple[Any, list[Any]]] = {
     "words_add": (NUMBER, [POINTER, TEXT, NUMBER, POINTER, POINTER]),
     "words_encode": (
         NUMBER,
-        [POINTER, TEXT, NUMBER, NUMBER, ctypes.c_int32, POINTER],
+        [POINTER, TEXT, NUMBER, NUMBER, ctypes.c_int32, POINTER, POINTER, NUMBER, POINTER],
     ),
     "words_number": (NUMBER, [POINTER]),
     "words_size": (NUMBER, [POINTER]),
@@ -181,8 +182,17 @@ FUNCTIONS: Mapping[str, tuple[Any, list[Any]]] = {
     "scanner_words": (POINTER, [POINTER]),
     "scanner_shards": (POINTER, [POINTER]),
     "renumber": (NUMBER, [POINTER, NUMBER, POINTER, NUMBER]),
+    "checksum": (NUMBER, [NUMBER, POINTER, NUMBER]),
     "walk": (TEXT, [POINTER, NUMBER, NUMBER, NUMBER, NUMBER, POINTER, POINTER, POINTER]),
     "alias_table": (NUMBER, [POINTER, NUMBER, POINTER, POINTER]),
+    "build_tree": (NUMBER, [POINTER, NUMBER, POINTER]),
+    "keys_fill": (NUMBER, [POINTER]),
+    "keys_find_string": (NUMBER, [POINTER, TEXT, NUMBER]),
+    "keys_find_strings": (None, [POINTER, POINTER, POINTER, NUMBER, NUMBER, POINTER]),
+    "keys_find_integers": (None, [POINTER, POINTER, NUMBER, POINTER]),
+    "growing_add": (None, [POINTER, POINTER, POINTER, NUMBER, POINTER, POINTER]),
+    "growing_hash": (None, [POINTER]),
+    "keys_copy_strings": (None, [POINTER, POINTER, NUMBER, POINTER, POINTER]),
     "format_rows": (NUMBER, [TEXT, POINTER, POINTER, NUMBER, NUMBER, POINTER]),
 }
 
@@ -190,6 +200,10 @@ FUNCTIONS: Mapping[str, tuple[Any, list[Any]]] = {
 GIL_FUNCTIONS: Mapping[str, tuple[Any, list[Any]]] = {
     "python_names": (TEXT, []),
     "join_strings": (ctypes.py_object, [POINTER, ctypes.py_object]),
+    "key_view_names": (TEXT, []),
+    "key_view_types": (ctypes.py_object, [POINTER]),
+    "key_view_set": (None, [ctypes.py_object, POINTER, ctypes.py_object]),
+    "key_view_keys": (ctypes.py_object, [POINTER, NUMBER, NUMBER]),
 }
 
 #: Functions that some compilers' standard libraries lack.

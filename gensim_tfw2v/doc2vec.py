@@ -2,7 +2,7 @@
 
 import inspect
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -11,6 +11,7 @@ from gensim.models.doc2vec import TaggedDocument
 
 from gensim_tfw2v.gensim_classes import Doc2Vec, Word2Vec
 from gensim_tfw2v.model import OWN_PARAMETERS, TFWord2Vec
+from gensim_tfw2v.options.docstrings import inherit_sections
 from gensim_tfw2v.options.table import attributes_of
 from gensim_tfw2v.training.documents import KnownTags, Tags, take_tags
 from gensim_tfw2v.training.guarded_methods import refuse_while_used
@@ -52,49 +53,73 @@ class TFDoc2Vec(TFWord2Vec, _WithoutOffsets):
     documents with this tag (Le and Mikolov 2014, "Distributed Representations of Sentences and
     Documents", section 2).
 
-    It accepts the parameters below and those of `TFWord2Vec` except `sentences`, `sg` and
-    `null_word`. `regime` is limited to ``"asynchronous"`` and ``"synchronous"``, and `layout`
-    to ``"rows"``, because only compiled kernels train documents.
+    This class has the parameters of `TFWord2Vec` except `sentences`, `sg` and `null_word`, and some
+    of its own. Only the compiled kernels can train documents, so not all values of `regime` and
+    `layout` are possible.
 
     Parameters
     ----------
     documents : iterable of TaggedDocument, optional
         The corpus: each document has `words` and a list of `tags`, strings or integers from 0 up.
-        With gensim's `LineSentence` or `PathLineSentences`, each line of the files is a document.
-    corpus_file : str, optional
-        The corpus in a file. Each line, even an empty one, is a document, and its tag is the line
-        number, counted from 0.
-    dm : {1, 0}
-        1: distributed memory (DM), which is CBOW with the tags as additional context words.
-        0: distributed bag of words (DBOW), which is skip-gram from the tags.
-    dm_mean : {1, 0}, optional
+        Pass a list, or another object that can be iterated several times. A generator, which can be
+        iterated only once, is refused. With gensim's `LineSentence` or `PathLineSentences`, each
+        line of the files is a document. If you pass no corpus, the model has no vocabulary until
+        you call `build_vocab`, and is not trained until you call `train`.
+    corpus_file : str or path, optional
+        The corpus as a text file in UTF-8, instead of `documents`. Each line, even an empty one, is
+        a document of words separated by white space, and the tag of the document is the number of
+        the line, counted from 0. The file may be compressed (.gz, .bz2, .xz, .zst, .lz4), or be a
+        pipe.
+    dm : 0 or 1, default 1
+        Objective: 1 for distributed memory (DM), which is CBOW with the tags as additional context
+        words, or 0 for distributed bag of words (DBOW), which is skip-gram with the tags as inputs.
+        In our benchmarks, similar documents are found more reliably with DBOW than with DM.
+    dm_mean : 0 or 1, optional
         Use the mean (1) or the sum (0) of DM's inputs; by default the value of `cbow_mean`. In
         gensim, `dm_mean` has no effect.
-    dm_concat : {0, 1}
+    dm_concat : 0 or 1, default 0
         Concatenate DM's inputs, which are `dm_tag_count` tags and 2 * `window` words, instead of
-        using their mean or sum. Rows of the output layer are as long as all inputs together.
-    dm_tag_count : int
+        using their mean or sum. Each row of the output layer is then as long as all inputs
+        together, so the model is much larger, and its training much slower.
+    dm_tag_count : int, default 1
         Number of tags that each document is expected to have with `dm_concat`, from 0 up.
-    dbow_words : {0, 1}
-        Let DBOW also train the words, by skip-gram.
+    dbow_words : 0 or 1, default 0
+        Train the vectors of words in DBOW, too, by skip-gram (1). With 0, these vectors remain
+        random. So set it to 1 if you want to compare words as well as documents; training then
+        takes longer.
     dv : KeyedVectors, optional
-        Vectors of the tags to use instead of new ones.
+        Vectors of the tags with which training starts, instead of new random ones.
     dv_mapfile : str, optional
-        Path of the file to which the vectors of the tags are mapped, instead of memory.
+        Path of a file in which the vectors of the tags are kept, mapped into memory.
+    window : int, default 5
+        Maximum distance, in words, between the predicted word and its context, from 1 up. DBOW uses
+        it only with `dbow_words`. Without `dbow_words`, 0 is accepted, too.
+    epochs : int, default 10
+        Number of passes over the corpus, from 1 up. Small corpora need more epochs than large ones.
+    comment : str, optional
+        It has no effect, as in gensim. To save a text with the model, set ``model.comment``.
+    trim_rule : callable, optional
+        It has no effect, as in gensim. Pass a `trim_rule` to `build_vocab` instead.
+    regime : RegimeOptions or str, optional
+        Distributed training strategy: `Asynchronous` or `Synchronous`, or its name, with or without
+        options (``"synchronous:steps=8"``). The default on a cluster is ``"asynchronous"``; without
+        a cluster, threads share the rows by default. If you set a regime without a cluster,
+        `workers` threads take the place of the worker tasks. Cannot be combined with `dm_concat`.
+    layout : "rows", default "rows"
+        Distribution of the arrays over a cluster's ps tasks: each ps task holds whole rows.
 
     Raises
     ------
-    ValueError, TypeError, ClusterError
-        As `TFWord2Vec`; ValueError also if `dm` is neither 0 nor 1, or `regime` or `layout` cannot
-        train documents.
+    ValueError
+        If `dm` is neither 0 nor 1, or `regime` or `layout` cannot train documents.
     RuntimeError
         From `train`, if the compiled kernels are missing, or if TensorFlow detects a GPU and a
         `regime` or remote `cluster` is set.
 
     Attributes
     ----------
-    dv : KeyedVectors
-        Vectors of the tags.
+    dv : gensim.models.KeyedVectors
+        Vectors of the tags: ``dv[tag]``, ``dv.most_similar(tag)``, ``dv.vectors`` [tags, D].
 
     Examples
     --------
@@ -131,24 +156,47 @@ class TFDoc2Vec(TFWord2Vec, _WithoutOffsets):
         corpus_iterable: Iterable[TaggedDocument] | None = None,
         corpus_file: str | os.PathLike[str] | None = None,
         update: bool = False,
-        *args: Any,
+        progress_per: int = 10000,
+        keep_raw_vocab: bool = False,
+        trim_rule: Callable[[str, int, int], int] | None = None,
         **kwargs: Any,
     ) -> None:
         """Build the vocabulary and the tags from documents.
 
         Parameters
         ----------
-        corpus_iterable, corpus_file
-            Documents, as for the constructor's `documents` and `corpus_file`.
-        update : bool
-            Add new words and tags, and keep the rows of known ones; gensim drops the known tags.
-            The tags of a file are its line numbers, so pass the old file with new lines appended.
-        *args, **kwargs
-            As for gensim's `Doc2Vec`.
+        corpus_iterable : iterable of TaggedDocument, optional
+            The documents, as for the constructor's `documents`. They are read only once, so they
+            may also be a generator.
+        corpus_file : str or path, optional
+            The documents, as for the constructor's `corpus_file`. Pass either `corpus_iterable` or
+            `corpus_file`.
+        update : bool, default False
+            Add new words and tags to those of the model, and keep the rows of known words and tags.
+            (gensim drops the known tags.) The tags of documents in a file are line numbers, so pass
+            the old file with new lines appended.
+        progress_per : int, default 10000
+            Number of documents between two messages of the log, from 1 up. It has an effect only
+            with `max_vocab_size`, because gensim's own code then counts the words.
+        keep_raw_vocab : bool, default False
+            Keep the counts of all words, including the dropped ones, in ``model.raw_vocab``.
+        trim_rule : callable, optional
+            Function of a word, its count and `min_count` that returns ``gensim.utils.RULE_KEEP``,
+            ``RULE_DISCARD`` or ``RULE_DEFAULT``, which applies `min_count`.
+        **kwargs
+            Values of `min_count` and `sample`, if they should differ from those of the model.
         """
         self._state.adds_tags = update
         try:
-            super().build_vocab(corpus_iterable, corpus_file, update, *args, **kwargs)
+            super().build_vocab(
+                corpus_iterable,
+                corpus_file,
+                update,
+                progress_per,
+                keep_raw_vocab,
+                trim_rule,
+                **kwargs,
+            )
         finally:
             self._state.adds_tags = False
 
@@ -159,7 +207,25 @@ class TFDoc2Vec(TFWord2Vec, _WithoutOffsets):
         progress_per: int = 100000,
         trim_rule: Any = None,
     ) -> tuple[int, int]:
-        """Count the words and tags of documents; see gensim and `TFWord2Vec`."""
+        """Count the words and tags of documents, the first step of `build_vocab`.
+
+        Parameters
+        ----------
+        corpus_iterable : iterable of TaggedDocument, optional
+            The documents, as for `build_vocab`.
+        corpus_file : str or path, optional
+            The documents, as for `build_vocab`.
+        progress_per : int, default 100000
+            Number of documents between two messages of the log, from 1 up, if gensim's own code
+            counts. Otherwise it has no effect.
+        trim_rule : callable, optional
+            Rule for words to keep or to drop while gensim's own code counts.
+
+        Returns
+        -------
+        (int, int)
+            Numbers of words and of documents in the corpus.
+        """
         state = self._state
         refuse_while_used(state)
         known_vectors = self.dv
@@ -191,17 +257,20 @@ class TFDoc2Vec(TFWord2Vec, _WithoutOffsets):
     ) -> np.ndarray:
         """Infer a vector for a document; the model does not change.
 
-        The vector is the same each time: its random initial values depend only on the known words
-        and the model's `seed`.
+        The vector of a document is the same in each call, because its random initial values depend
+        only on the document's known words and on the model's `seed`.
 
         Parameters
         ----------
         doc_words : list of str
             Words of the document; words that are not in the vocabulary are skipped.
-        alpha, min_alpha : float, optional
-            Learning rate at the start and at the end; by default the model's.
+        alpha : float, optional
+            Learning rate at the start, any finite number; by default, or if 0, the model's.
+        min_alpha : float, optional
+            Learning rate at the end, any finite number; by default, or if 0, the model's.
         epochs : int, optional
-            Passes over the document; by default the model's.
+            Passes over the document, from 1 up; by default, or if 0, the model's. With more passes,
+            the vector is closer to the vector that training would find, but inference takes longer.
 
         Returns
         -------
@@ -233,8 +302,12 @@ class TFDoc2Vec(TFWord2Vec, _WithoutOffsets):
         ----------
         documents : iterable of list of str
             n documents, or TaggedDocuments, whose tags are ignored.
-        alpha, min_alpha, epochs
-            As for `infer_vector`.
+        alpha : float, optional
+            Learning rate at the start, any finite number; by default, or if 0, the model's.
+        min_alpha : float, optional
+            Learning rate at the end, any finite number; by default, or if 0, the model's.
+        epochs : int, optional
+            Passes over the documents, from 1 up; by default, or if 0, the model's.
 
         Returns
         -------
@@ -246,3 +319,6 @@ class TFDoc2Vec(TFWord2Vec, _WithoutOffsets):
             As `infer_vector`.
         """
         return infer(self, documents, alpha, min_alpha, epochs)
+
+
+inherit_sections(TFDoc2Vec, TFWord2Vec)

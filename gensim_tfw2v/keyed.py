@@ -8,14 +8,33 @@ from typing import Any
 import numpy as np
 from gensim.models import KeyedVectors
 
+from gensim_tfw2v import sorted_keys, vector_norms  # noqa: F401  replace gensim's methods
+from gensim_tfw2v.files.mapped import take_rows
+from gensim_tfw2v.keys.compact import keys_of, set_words
+
 logger = logging.getLogger(__name__)
 
 
 def keyed(words: Sequence[Any], rows: np.ndarray) -> KeyedVectors:
     """Build KeyedVectors of words from their rows [V, D], without copying the rows."""
     vectors = KeyedVectors(rows.shape[1])
-    _set_rows(vectors, list(words), rows)
+    _set_rows(vectors, words, rows)
     return vectors
+
+
+def keyed_like(vectors: KeyedVectors, rows: np.ndarray) -> KeyedVectors:
+    """Build KeyedVectors of the words of `vectors` from their rows [V, D].
+
+    The new vectors share the words, so changing the words of either changes those of both.
+    """
+    if len(vectors.key_to_index) != len(vectors.index_to_key):  # integer tags of documents
+        return keyed(vectors.index_to_key, rows)
+    shared = KeyedVectors(rows.shape[1])
+    shared.index_to_key = vectors.index_to_key
+    shared.next_index = len(vectors.index_to_key)
+    shared.key_to_index = vectors.key_to_index
+    shared.vectors = rows
+    return shared
 
 
 def first_of_fasttext(vectors: Any, n_words: int | None = None) -> Any:
@@ -24,10 +43,9 @@ def first_of_fasttext(vectors: Any, n_words: int | None = None) -> Any:
     The copy has the rows of all n-grams, so words that are left out keep their vectors.
     """
     subset = copy.copy(vectors)
-    subset.index_to_key = vectors.index_to_key[:n_words]
-    subset.next_index = len(subset.index_to_key)
-    subset.key_to_index = {word: row for row, word in enumerate(subset.index_to_key)}
-    for name in ("vectors", "vectors_vocab", "buckets_word"):
+    words = vectors.index_to_key if n_words is None else vectors.index_to_key[:n_words]
+    _set_rows(subset, words, vectors.vectors[:n_words])
+    for name in ("vectors_vocab", "buckets_word"):
         setattr(subset, name, getattr(vectors, name)[:n_words])
     n_rows = len(vectors)
     for name, values in vars(vectors).items():
@@ -44,11 +62,11 @@ def with_keys(
     """Return vectors without the rows that have no key, or the same key as an earlier row.
 
     gensim's loader leaves such rows at the end if a file contains a word twice. Vectors without
-    such rows are returned unchanged. Otherwise the remaining rows are copied, and `warn` is called
-    with a message that states how many rows were left out.
+    such rows are returned unchanged. Otherwise the remaining rows are copied, to a temporary file
+    if they are mapped, and `warn` is called with a message that states how many rows were left out.
     """
     words = vectors.index_to_key
-    if len(vectors.key_to_index) == len(words):
+    if len(vectors.key_to_index) == len(words) or keys_of(words) is not None:
         return vectors
     first_row_of: dict[Any, int] = {}
     for row, word in enumerate(words):
@@ -71,7 +89,7 @@ def with_keys(
         # the counts that gensim would invent for the remaining words
         expandos["count"] = np.arange(len(first_rows), 0, -1)
     vectors = copy.copy(vectors)
-    _set_rows(vectors, list(first_row_of), vectors.vectors[first_rows])
+    _set_rows(vectors, list(first_row_of), take_rows(vectors.vectors, first_rows))
     vectors.expandos = expandos
     vectors.norms = None
     return vectors
@@ -86,7 +104,7 @@ def held_counts(vectors: KeyedVectors) -> np.ndarray | None:
     numbering = np.arange(len(vectors), 0, -1)
     if len(counts) != len(vectors) or are_invented(vectors.expandos, numbering):
         return None
-    return counts.astype(np.int64)
+    return counts.astype(np.int64, copy=False)
 
 
 def are_invented(expandos: Mapping[str, np.ndarray], numbering: np.ndarray) -> bool:
@@ -99,8 +117,7 @@ def are_invented(expandos: Mapping[str, np.ndarray], numbering: np.ndarray) -> b
     return "sample_int" not in expandos and np.array_equal(expandos.get("count", ()), numbering)
 
 
-def _set_rows(vectors: KeyedVectors, words: list[Any], rows: np.ndarray) -> None:
-    vectors.index_to_key = words
+def _set_rows(vectors: KeyedVectors, words: Sequence[Any], rows: np.ndarray) -> None:
+    set_words(vectors, words)
     vectors.next_index = len(words)
-    vectors.key_to_index = {word: row for row, word in enumerate(words)}
     vectors.vectors = rows

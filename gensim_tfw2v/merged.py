@@ -1,18 +1,21 @@
 """`merge_models`: one model from several that were trained separately."""
 
+import contextlib
 import inspect
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
 from gensim.models import KeyedVectors
 
+from gensim_tfw2v.files.mapped import is_mapped
+from gensim_tfw2v.files.temporary import TemporaryFolder
 from gensim_tfw2v.gensim_classes import Word2Vec
-from gensim_tfw2v.keyed import held_counts, keyed, with_keys
+from gensim_tfw2v.keyed import held_counts, keyed, keyed_like, with_keys
 from gensim_tfw2v.merging import SubModel, merge
 from gensim_tfw2v.model import TFWord2Vec
 from gensim_tfw2v.options.contents import KEPT, names
-from gensim_tfw2v.training.from_vectors import take_vectors, word_counts
+from gensim_tfw2v.training.from_vectors import count_array, take_vectors
 from gensim_tfw2v.training.huffman import common_paths
 from gensim_tfw2v.training.model_arrays import trained_outputs
 from gensim_tfw2v.weight_tables import OUTPUT_LAYER
@@ -38,18 +41,18 @@ def merge_models(
     Parameters
     ----------
     models : sequence of Word2Vec or KeyedVectors
-        One or more models, of V_i words and D_i dimensions. Arrays may be mapped from files
-        (gensim's ``load(path, mmap="r")``).
+        One or more models, of V_i words and D_i dimensions. If the arrays of all models are mapped
+        from files (``load(path, mmap="r")``), those of the result are mapped from temporary files.
     method : {"alir", "pca", "concat"}
         ``"alir"`` aligns and averages the models, and restores words that some of them lack (Anand
         et al. 2019, "Asynchronous Training of Word Embeddings for Large Text Corpora", WSDM);
         ``"pca"`` concatenates the vectors and reduces them to `vector_size` dimensions;
         ``"concat"`` concatenates them.
     vector_size : int, optional
-        Number of dimensions D of the merged model; by default that of the largest model, and with
-        ``"concat"`` the sum over all models.
-    seed : int
-        Seed of the random draws.
+        Number of dimensions D of the merged model, from 1 up; by default that of the largest model,
+        and with ``"concat"`` the sum over all models.
+    seed : int, default 1
+        Seed of the random draws, any number.
 
     Returns
     -------
@@ -77,14 +80,11 @@ def merge_models(
     are_full_models = all(isinstance(model, Word2Vec) for model in models)
     vectors_with_counts = vectors
     if any(held_counts(keyed_vectors) is None for keyed_vectors in vectors):
-        # vectors without any counts, so that `word_counts` estimates those of all models
+        # vectors without any counts, so that `count_array` estimates those of all models
         vectors_with_counts = [
-            keyed(keyed_vectors.index_to_key, keyed_vectors.vectors) for keyed_vectors in vectors
+            keyed_like(keyed_vectors, keyed_vectors.vectors) for keyed_vectors in vectors
         ]
-    model_counts = [
-        np.array(list(word_counts(keyed_vectors).values()), np.int64)
-        for keyed_vectors in vectors_with_counts
-    ]
+    model_counts = [count_array(keyed_vectors) for keyed_vectors in vectors_with_counts]
     vocabularies = [keyed_vectors.index_to_key for keyed_vectors in vectors]
     words, counts, row_ids = unite(vocabularies, model_counts)
     tree = common_paths(models, row_ids) if are_full_models else None
@@ -102,7 +102,9 @@ def merge_models(
     merged = merge(sub_models, len(words), method, vector_size, seed)
     options = options_of(models[0], names("merged", KEPT)) if are_full_models else {}
     model = TFWord2Vec(vector_size=merged.inputs.shape[1], **options)
-    take_vectors(model, keyed(words, merged.inputs), dict(zip(words, counts.tolist(), strict=True)))
+    with _new_arrays_in_files(model) if is_mapped(merged.inputs) else contextlib.nullcontext():
+        count_of_word = dict(zip(words, counts.tolist(), strict=True))
+        take_vectors(model, keyed(words, merged.inputs), count_of_word)
     if tree is not None and model.hs:
         tree.store(model.wv)
     for array in trained_outputs(model):
@@ -110,6 +112,20 @@ def merge_models(
             setattr(model, array.name, merged.tables[array.table])
     model.merge_report = merged.report(words)
     return model
+
+
+@contextlib.contextmanager
+def _new_arrays_in_files(model: TFWord2Vec) -> Iterator[None]:
+    """Map the arrays that a model creates in this context from temporary files.
+
+    The files have no names after that, and are removed when the arrays are freed.
+    """
+    with TemporaryFolder("merged") as folder:
+        model.tables_dir = folder
+        try:
+            yield
+        finally:
+            model.tables_dir = None
 
 
 def list_models(models: Any) -> list[Any]:

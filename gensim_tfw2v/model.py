@@ -6,7 +6,7 @@ import inspect
 import logging
 import operator
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from difflib import get_close_matches
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -18,7 +18,7 @@ from gensim_tfw2v.cluster.spec import Cluster, LocalTasks
 from gensim_tfw2v.corpus.integer_arrays import lists_for_gensim
 from gensim_tfw2v.corpus.source_checks import check_frame, check_sentences, folder_advice
 from gensim_tfw2v.corpus.text_corpus import Source, is_pipe, whole_file
-from gensim_tfw2v.files.temporary import check_folder
+from gensim_tfw2v.files.temporary import TemporaryFolder, check_folder
 from gensim_tfw2v.gensim_classes import Word2Vec
 from gensim_tfw2v.messages import COMPRESSED, quoted
 from gensim_tfw2v.monitor.progress import phase
@@ -39,6 +39,7 @@ from gensim_tfw2v.training.corpus_reader import CorpusReader
 from gensim_tfw2v.training.epoch import Expected
 from gensim_tfw2v.training.guarded_methods import claim, guard_methods, refuse_while_used
 from gensim_tfw2v.training.model_arrays import (
+    array_bytes,
     complete_added_words,
     extended_outputs,
     init_weights,
@@ -50,6 +51,7 @@ from gensim_tfw2v.training.model_state import TRAINING, ModelState
 from gensim_tfw2v.training.session import Training
 from gensim_tfw2v.training.stoppable_callbacks import StoppableCallbacks
 from gensim_tfw2v.training.vocabulary import noise_table
+from gensim_tfw2v.vector_norms import fill_norms  # noqa: F401  replaces gensim's
 from gensim_tfw2v.word2vec_writer import save_word2vec_format  # noqa: F401  replaces gensim's
 
 if TYPE_CHECKING:
@@ -108,159 +110,209 @@ logger = logging.getLogger(__name__)
 class TFWord2Vec(StoredWord2Vec):
     """gensim's Word2Vec, trained by compiled kernels and, on a cluster, by TensorFlow.
 
-    Accepts gensim's parameters, keeps gensim's attributes, and is saved, loaded and queried like
-    gensim's model. The corpus is read once and kept on disk as integers during training, so it
-    may be larger than memory, and later epochs parse no text.
+    It accepts gensim's parameters, has gensim's attributes, and is saved, loaded and queried like
+    gensim's model. The corpus is read only once, and kept on disk as integers during training. So
+    the corpus may be larger than memory, and its text is parsed only once, not in each epoch.
 
     Parameters
     ----------
     sentences : iterable of sequences of str, optional
         The corpus: sentences, each a sequence of words. Words are usually strings, but may be any
-        objects that can be keys of a dictionary. A sentence of more than 10,000 words is split.
-        Sentences of integers may also be an array [sentences, words], a tuple of arrays (values,
-        offsets), or a pyarrow or polars column of lists: see docs/integers.md.
-        Without a corpus, the model is left without vocabulary; call `build_vocab` and `train`.
+        objects that can be keys of a dictionary. Pass a list, or another object that can be
+        iterated several times. A generator, which can be iterated only once, is refused. Sentences
+        of more than 10,000 words are split. If the words are integers, the corpus may also be an
+        array [sentences, words], a tuple of arrays (values, offsets), or a pyarrow or polars column
+        of lists: see docs/integers.md. If you pass no corpus, the model has no vocabulary until you
+        call `build_vocab`, and is not trained until you call `train`.
     corpus_file : str or path, optional
-        The corpus as a text file in UTF-8, instead of `sentences`: one sentence per line, words
-        separated by white space. It may be compressed (.gz, .bz2, .xz, .zst, .lz4), a pipe, or an
-        address that smart_open reads. A file is read faster than `sentences`.
-    vector_size : int
-        Number of dimensions D of the vectors, from 1 up. 100 to 300 are usual; more dimensions need
-        more text, and the time and the memory of training grow in proportion to D.
-    window : int
+        The corpus as a text file in UTF-8, instead of `sentences`, with one sentence per line, and
+        words separated by white space. The file may be compressed (.gz, .bz2, .xz, .zst, .lz4), or
+        be a pipe. A file is read faster than `sentences`.
+    vector_size : int, default 100
+        Number of dimensions D of the vectors, from 1 up. 100 to 300 are usual. Vectors with more
+        dimensions need more text, and training needs time and memory in proportion to D.
+    window : int, default 5
         Maximum distance, in words, between a word and its context, from 1 up. With a small window
         (2), the nearest words tend to be those that could replace each other in a sentence. With a
         larger one (5), more of them are about the same topic (Levy and Goldberg 2014,
         "Dependency-Based Word Embeddings", section 4.1).
-    shrink_windows : bool
-        Draw the size of each window from 1 to `window`, so that close words count more. If False,
-        all windows have the full size.
-    sg : {0, 1}
-        Objective: 1 for skip-gram, which predicts each word of the context from the word, 0 for
-        CBOW, which predicts the word from its context. Skip-gram takes longer, and is better for
-        small corpora and rare words (Mikolov et al. 2013, "Efficient Estimation of Word
-        Representations in Vector Space", section 3).
-    hs : {0, 1}
-        Train hierarchical softmax, in addition to negative sampling unless `negative` is 0.
-    negative : int
-        Number of negative samples ("noise words") per prediction, from 0 up. 5 to 20 suit small
-        corpora, and 2 to 5 large ones (Mikolov et al. 2013, "Distributed Representations of Words
-        and Phrases and their Compositionality", section 2.2). 0: no negative sampling, which needs
-        `hs`.
-    ns_exponent : float
-        Negatives are drawn in proportion to word counts raised to this power: 1 for the
-        frequencies of the text, 0 for equal probabilities. Other values than 0.75, even negative
-        ones, can suit items of a recommender better than words (Caselles-Dupré et al. 2018,
-        "Word2vec applied to Recommendation: Hyperparameters Matter").
-    cbow_mean : {0, 1}
-        Use the mean (1) or the sum (0) of the context's vectors in CBOW. Skip-gram ignores it.
-    alpha : float
-        Learning rate at the start. word2vec.c, the original program, uses 0.05 for CBOW.
-    min_alpha : float
-        Learning rate at the end; it falls linearly from `alpha`.
-    epochs : int
-        Number of passes over the corpus. Small corpora need more of them.
-    sample : float
-        Threshold of subsampling, from 0 up. Occurrences of words whose share of the text exceeds
-        it are dropped at random, more of them for more frequent words (section 2.3 of the paper
-        that `negative` names). Useful values are 1e-3 to 1e-5. 0 keeps all words, which suits
-        corpora without function words, such as walks on a graph.
-    seed : int, optional
-        Seed of the initial vectors and of the random draws. With one worker or with
-        `deterministic`, the same seed gives the same vectors on the same kind of processor. None:
-        different draws each time.
-    compute_loss : bool
+    shrink_windows : bool, default True
+        Draw the size of each window at random from 1 to `window`, so that words near the centre
+        count more than distant ones. If False, all windows have the full size. Set it to False if
+        the order of words in a sentence means nothing, for example if sentences are shopping
+        baskets.
+    sg : 0 or 1, default 0
+        Objective: 1 for skip-gram, which predicts each word of the context from the word in the
+        middle, or 0 for CBOW, which predicts the word in the middle from its whole context.
+        Skip-gram takes longer than CBOW, and is better for small corpora and rare words (Mikolov et
+        al. 2013, "Efficient Estimation of Word Representations in Vector Space", section 3).
+    hs : 0 or 1, default 0
+        Train with hierarchical softmax (1), in addition to negative sampling unless `negative` is
+        0. Hierarchical softmax predicts a word by a path through a binary tree of all words,
+        without random negatives. It is slower than negative sampling. Use it if you want to call
+        `score`, which needs it.
+    negative : int, default 5
+        Number of negative samples ("noise words") for each predicted word, from 0 to 8,388,608. 5
+        to 20 negatives suit small corpora, and 2 to 5 suit large ones (Mikolov et al. 2013,
+        "Distributed Representations of Words and Phrases and their Compositionality", section 2.2).
+        With 0, there is no negative sampling, and `hs` must be 1.
+    ns_exponent : float, default 0.75
+        Any finite number. The probability that a word is drawn as a negative is proportional to its
+        count raised to this power: with 1, words are drawn as often as they occur in the text, and
+        with 0, all words equally often. For the items of a recommender, other values than 0.75,
+        even negative ones, may be better (Caselles-Dupré et al. 2018, "Word2vec applied to
+        Recommendation: Hyperparameters Matter").
+    cbow_mean : 0 or 1, default 1
+        Use the mean (1) or the sum (0) of the context's vectors in CBOW. It has no effect on
+        skip-gram.
+    alpha : float, default 0.025
+        Learning rate at the start of training. Any finite number is accepted, but the model learns
+        only with numbers above 0. Lower it if training diverges. word2vec.c, the original program,
+        uses 0.05 for CBOW.
+    min_alpha : float, default 0.0001
+        Learning rate at the end of training, any finite number. The learning rate falls linearly
+        from `alpha` to `min_alpha`. If `min_alpha` is not below `alpha`, the learning rate is
+        `min_alpha` during the whole training. With `corpus_file` and N workers, the learning rate
+        falls in steps, as in gensim: within an epoch, it falls by only 1 / N of its decrease per
+        epoch, and by the rest before the next epoch.
+    epochs : int, default 5
+        Number of passes over the corpus, from 1 up. Small corpora need more epochs than large ones,
+        for example about 20 for some tens of thousands of words.
+    sample : float, default 0.001
+        Threshold of subsampling, from 0 up. Occurrences of frequent words are dropped at random, so
+        that training spends less time on words such as "the" (section 2.3 of the paper that
+        `negative` names, in the form of word2vec.c). If a word's share of the text is f, each of
+        its occurrences is kept with probability (sqrt(f / `sample`) + 1) * `sample` / f, so
+        occurrences are dropped only of words whose share is above 2.6 * `sample`. Useful values are
+        1e-3 to 1e-5, and the smaller ones of these are for large corpora. With 0 or None, no
+        occurrences are dropped. Use this for corpora without function words, such as walks on a
+        graph. A number from 1 up is compared with counts instead of shares: f is then the word's
+        count, and 2.6 * `sample` replaces `sample` in the formula.
+    seed : int, default 1
+        Seed of the initial vectors and of all random draws: a number from 0 to 4,294,967,295, a
+        sequence of such numbers, or None for different draws in each run. With ``workers=1`` or
+        with `deterministic`, two runs with the same seed give the same vectors on the same kind of
+        processor.
+    compute_loss : bool, default False
         Compute the loss of all predictions: see `mean_losses`.
-    callbacks : iterable of CallbackAny2Vec
-        Objects whose methods gensim calls at the start and the end of training and of each epoch,
-        such as an `EarlyStopping`.
-    workers : int
-        Number of threads, from 1 up; on a cluster, of threads per worker task. Each uses one core.
-    batch_words : int
-        Size of gensim's batches. It affects only the last learning rate, because training uses
-        work units instead. That rate is the one at the start of a last batch of this size; gensim's
-        last batch is usually shorter, so its last rate is lower by up to one batch's decay.
-    min_count : int
-        Words that occur less often are dropped, because a few occurrences are too few for a good
-        vector. Use 1 where each key needs a vector, as the nodes of a graph do.
+    callbacks : iterable of CallbackAny2Vec, default ()
+        Objects, such as an `EarlyStopping`, whose methods are called at the start and at the end of
+        training and of each epoch. The model does not keep these objects. So if you pass no corpus
+        to the constructor, pass the callbacks to `train` instead.
+    workers : int, default 3
+        Number of threads, from 1 up. On a cluster, it is the number of threads of each worker task.
+        Each thread uses one core. Set it to the number of cores of the machine, because the default
+        does not depend on this number.
+    batch_words : int, default 10000
+        Size of gensim's batches, any number. It has hardly any effect, because training uses work
+        units instead of batches, so there is no need to change it. Only the learning rate at the
+        end of training depends on it: this is the learning rate at the start of a last batch of
+        this size. gensim's last batch is usually shorter, so its learning rate at the end is lower
+        by up to the decrease of one batch.
+    min_count : int, default 5
+        Words that occur fewer times than this are dropped, because a few occurrences are not enough
+        for a good vector. Any number is accepted; with 1 or less, all words are kept. Use 1 if
+        every word needs a vector, for example if the words are nodes of a graph.
     max_vocab_size : int, optional
-        While counting, drop the rarest words whenever there are more distinct ones than this. It
-        limits the memory of counting, but gensim's slow code then counts.
+        Maximum number of distinct words while words are counted, from 1 up. Whenever there are more
+        distinct words, the rarest are dropped, so the counts of rare words become too low. It
+        limits the memory that counting needs, but makes counting slow, because gensim's own code
+        then counts the words. By default there is no limit.
     max_final_vocab : int, optional
-        Maximum number of words to keep: `min_count` is raised until no more are left.
+        Maximum number of words in the vocabulary, from 1 up. `min_count` is raised until at most
+        this many words are left. Words with the same count are either all kept or all dropped, so
+        there may be fewer words. Use it if memory is limited and you don't know which `min_count`
+        would be high enough.
     trim_rule : callable, optional
         Function of a word, its count and `min_count` that returns ``gensim.utils.RULE_KEEP``,
-        ``RULE_DISCARD`` or ``RULE_DEFAULT``, which applies `min_count`. It is not saved.
-    sorted_vocab : {0, 1}
-        Order the words by descending count (1), or keep the order of their first occurrence (0).
-    null_word : {0, 1}
-        Add gensim's null word, ``chr(0)``, to the vocabulary. Only Doc2Vec's `dm_concat` uses it,
-        for positions outside of a document, and adds it by itself.
-    hashfxn : callable
+        ``RULE_DISCARD`` or ``RULE_DEFAULT``, which applies `min_count`. Use it to keep certain rare
+        words, or to drop certain frequent ones. The function is not saved with the model.
+    sorted_vocab : 0 or 1, default 1
+        Order the words by descending count (1), or keep the order of their first occurrence (0). On
+        a cluster, keep the default: with it, frequent words are distributed evenly over the ps
+        tasks.
+    null_word : 0 or 1, default 0
+        Add gensim's null word, ``chr(0)``, to the vocabulary. Only Doc2Vec with `dm_concat` uses
+        this word, for positions outside of a document, and it adds the word automatically.
+    hashfxn : callable, default hash
         Hash function, kept for compatibility: initial vectors do not depend on it, as in gensim 4.
     comment : str, optional
-        Any text that describes the model; it is saved with it.
-    corrected_cbow : bool
+        Any text that describes the model. The text is saved with the model.
+    corrected_cbow : bool, default False
         Update CBOW's input rows by the exact gradient of the loss. With `cbow_mean`, the gradient
         contains the factor 1 / (number of words in the window), which gensim omits (Irsoy, Benton
         and Stratos 2021, "Corrected CBOW Performs as well as Skip-gram"). The smaller updates need
         a larger `alpha`: the authors' program, kōan, uses 0.075 in its example.
-    deterministic : bool
+    deterministic : bool, default False
         Produce bit-identical results from the same `seed` with any number of `workers` and of
         tasks of a `cluster`. (Results on one machine and on a cluster differ.) Training is slower.
         Cannot be combined with `regime`.
     cluster : str or Cluster, optional
-        Where to train. ``"local:ps=2,worker=4"`` starts tasks on this machine for each call of
-        `train`. ``"TF_CONFIG"`` uses the running tasks that the environment variable describes,
-        and a `Cluster` uses the tasks at its addresses. By default, this process trains.
+        Cluster on which to train. With ``"local:ps=2,worker=4"``, each call of `train` starts tasks
+        on this machine. With ``"TF_CONFIG"``, the running tasks that the environment variable
+        ``TF_CONFIG`` describes are used, and with a `Cluster`, the running tasks at its addresses.
+        By default, the model is trained in this process, without a cluster.
     regime : RegimeOptions or str, optional
         Distributed training strategy: `Asynchronous`, `Synchronous`, `Downpour`, `SubModels` or
         `Sandblaster`, or its name, with or without options (``"downpour:n_fetch=8"``). The default
-        on a cluster is ``"asynchronous"``; without a cluster, threads share the rows by default.
-        If a regime is set without a cluster, `workers` threads replace the worker tasks.
-    layout : {"rows", "columns"}
+        on a cluster is ``"asynchronous"``; without a cluster, threads share the rows by default. If
+        you set a regime without a cluster, `workers` threads take the place of the worker tasks.
+    layout : "rows" or "columns", default "rows"
         Distribution of the arrays over a cluster's ps tasks. With ``"rows"``, workers fetch and
-        push rows. With ``"columns"``, each ps holds some columns of every row and computes with
-        them in place (Ordentlich et al. 2016, "Network-Efficient Distributed Word2vec Training
-        System for Large Vocabularies"); this suits long rows that are too many to fetch.
-    wire : {"int8", "bfloat16", "float32"}
-        Type in which rows are sent between a cluster's workers and its ps tasks, which keep them as
-        float32. With ``"int8"``, each row has a scale, and changes are rounded stochastically.
-        Where the compiled kernels do not train, ``"int8"`` means ``"bfloat16"``.
-    checkpoint_dir : str, optional
-        Folder for checkpoints. If it contains a checkpoint of the same training (corpus,
-        vocabulary and options are compared), `train` resumes from it: after a crash, run the
-        program again. The numbers of workers, threads and ps tasks may differ, unless training is
-        deterministic. Then both runs must be on a cluster, or both without one.
-    checkpoint_minutes : float
-        Minutes between checkpoints, above 0; further checkpoints are made after each epoch. Even
-        without a folder, checkpoints are kept in memory: if a cluster loses its parameters,
-        training returns to the last one.
-    log_dir : str or TensorBoardLog, optional
-        Folder where `train` logs for TensorBoard: loss, learning rate, words/s, neighbours of some
-        words, the vectors for its projector, and each process's CPU time, memory and network
-        traffic. A `TensorBoardLog` has further options. Use a separate folder for each training.
+        push rows. With ``"columns"``, each ps task holds some columns of every row, and computes
+        with these columns itself (Ordentlich et al. 2016, "Network-Efficient Distributed Word2vec
+        Training System for Large Vocabularies"). Try columns if the network is the bottleneck,
+        `vector_size` is 1,000 or more, and there are at most four ps tasks.
+    wire : "int8", "bfloat16" or "float32", default "int8"
+        Type of the numbers in which rows and their changes are sent between a cluster's workers and
+        its ps tasks. (The ps tasks keep rows as float32.) With ``"int8"``, each row has a scale,
+        and changes are rounded up or down at random. With ``"bfloat16"``, numbers are rounded less,
+        and traffic is twice as much. With ``"float32"``, numbers are not rounded, and traffic is
+        four times as much. If the TensorFlow fallback trains instead of the compiled kernels,
+        ``"int8"`` means ``"bfloat16"``.
+    checkpoint_dir : str or path, optional
+        Folder for checkpoints. If the folder contains a checkpoint of the same training, `train`
+        resumes from this checkpoint, so after a crash, you only have to run the program again. (To
+        find out whether it is the same training, corpus, vocabulary and options are compared.) The
+        numbers of workers, threads and ps tasks may be different in the second run. But with
+        `deterministic`, both runs must be on a cluster, or both without one.
+    checkpoint_minutes : float, default 10.0
+        Minutes between checkpoints, above 0. Besides, there is a checkpoint after each epoch; with
+        ``float("inf")``, there are only these. On a cluster, checkpoints are kept in memory even
+        without `checkpoint_dir`: if a ps task is lost, training continues from the last checkpoint.
+        With fewer minutes, less has to be trained again after a failure, but checkpoints take more
+        time.
+    log_dir : str, path or TensorBoardLog, optional
+        Folder to which `train` writes what TensorBoard shows: the loss, the learning rate, the
+        speed, neighbours of some words, the vectors for TensorBoard's projector, and the CPU time,
+        memory and network traffic of each process. To set further options, pass a `TensorBoardLog`.
+        Use a separate folder for each training.
     progress : bool, optional
-        Show the progress of counting, of starting a cluster and of training on stderr; by default
-        on terminals and in notebooks.
-    encoded_dir : str, optional
-        Folder for a temporary folder with the encoded corpus (4 bytes per word; twice that while
-        the vocabulary is built); by default Python's folder for temporary files. If a cluster's
-        workers can access both it and the corpus, they read the corpus in parallel.
-    tables_dir : str, optional
-        Folder for the files in which new arrays of the model (``wv.vectors``, ``syn1neg``,
-        ``syn1``) are kept, mapped into memory: for training on a cluster with arrays that exceed
-        the memory of this machine. `save` writes complete copies. The disk space of the files, 4
-        bytes per element, is allocated at the start.
+        Whether to show on stderr the progress of counting words, of starting a cluster and of
+        training. By default, progress is shown on terminals and in notebooks.
+    encoded_dir : str or path, optional
+        Folder in which a temporary folder for the encoded corpus is made; by default Python's
+        folder for temporary files. The encoded corpus takes 4 bytes per word, and twice as much
+        while the vocabulary is built. If the workers of a cluster can access both this folder and
+        the corpus, they read the corpus in parallel.
+    tables_dir : str or path, optional
+        Folder for the files in which the arrays of the model (``wv.vectors``, ``syn1neg``,
+        ``syn1``) are kept and mapped into memory. Use it to train a model on a cluster whose arrays
+        are larger than the memory of this machine. By default, the arrays of a model that is
+        trained on a cluster are kept in a temporary folder if they are larger than a quarter of
+        this machine's memory. The files take 4 bytes per number, and twice as much while new rows
+        are written. See docs/large-models.md.
 
     Raises
     ------
     ValueError
-        If `vector_size`, `window` or `workers` is below 1, `negative` is below 0,
-        `checkpoint_minutes` is not above 0, or a number is not finite; if `regime`, `layout` or
-        `log_dir` is invalid; or if the regime cannot train this objective.
+        If `vector_size`, `window` or `workers` is below 1, `negative` is below 0 or too large,
+        `checkpoint_minutes` is not above 0, or a number is not finite; if `regime`, `layout`,
+        `wire` or `log_dir` is invalid; if both `hs` and `negative` are 0, or `epochs` is below 1,
+        when training starts; or if the regime cannot train this objective.
     TypeError
-        If a value is of the wrong type: `sentences`, too, if it is a path or a data frame.
+        If a value is of the wrong type: `sentences`, too, if it is a path, a data frame or a
+        generator; or if both `sentences` and `corpus_file` are set.
     ClusterError
         If `cluster` or ``TF_CONFIG`` is not a valid description of a cluster.
 
@@ -269,31 +321,36 @@ class TFWord2Vec(StoredWord2Vec):
     wv : gensim.models.KeyedVectors
         Vectors of the words: ``wv["word"]``, ``wv.most_similar("word")``, ``wv.vectors`` [V, D].
     mean_losses : list of float
-        Mean loss per prediction in each epoch of the last `train`, in nats, with `compute_loss`. A
-        prediction is of a word from one word of its window (skip-gram) or from all of them (CBOW).
-        With `log_dir` but without `compute_loss`, the mean covers a sixteenth of the predictions.
-        ``running_training_loss`` is the sum over all epochs, as in gensim.
+        Mean loss per prediction in each epoch of the last `train`, in nats, if `compute_loss` is
+        set. Here, the prediction of a word from one word of its window (skip-gram) or from all
+        words of its window (CBOW) counts as one prediction. With `log_dir` but without
+        `compute_loss`, the mean covers a sixteenth of the predictions. ``running_training_loss`` is
+        the sum over all epochs, as in gensim.
     learn_hidden : bool
-        False if `train` updates only ``wv.vectors``, and leaves ``syn1neg`` and ``syn1`` as they
-        are: in models of `train_slice`. Needs threads of one machine, without `regime`.
+        False if `train` updates only ``wv.vectors``, and does not change ``syn1neg`` and ``syn1``.
+        This is the case in models that `train_slice` returns. Such models can't be trained on a
+        cluster or with a `regime`.
     stop_training : bool
-        A callback sets it to True to end `train` after this epoch.
+        If a callback sets it to True, training ends after the current epoch.
     history, best_epoch, best_score
-        Results of the last `EarlyStopping`; empty or None without one.
+        Results of the last `EarlyStopping`. Without one, `history` is empty, and the other two are
+        None.
     kernel : str, optional
         Instruction set of the kernel that a `deterministic` training used, such as ``"avx2"``.
     traffic : Traffic, optional
-        Bytes, repeated work units, staleness and times of the last `train` on a cluster or with a
-        `regime`; otherwise None.
+        Bytes that were sent, repeated work units, staleness and times of the last `train`, if it
+        was on a cluster or with a `regime`; otherwise None.
     merge_report : MergeReport, optional
-        Counts of words by the number of sub-models that contained them; set by `merge_models`, and
-        by `train` with the regime `SubModels`.
+        Numbers of words that were in all sub-models, or in only some of them. `merge_models` sets
+        it, and so does `train` with the regime `SubModels`.
 
     Notes
     -----
-    `copy.copy`, `copy.deepcopy` and pickle keep all parameters; `save` leaves out those from
-    `cluster` on, which say how to train. If a copy trains at the same time, set its
-    `checkpoint_dir`, or it is refused, and its `log_dir`, or a chart shows both curves as one.
+    `copy.copy`, `copy.deepcopy` and pickle keep all parameters. `save` leaves out the parameters
+    from `cluster` on, which determine only how a model is trained. If you train a model and its
+    copy at the same time, set a different `checkpoint_dir` for the copy, because otherwise its
+    training is refused. Set a different `log_dir`, too, because otherwise TensorBoard shows both
+    curves as one.
 
     Examples
     --------
@@ -381,10 +438,17 @@ class TFWord2Vec(StoredWord2Vec):
 
         Parameters
         ----------
-        documents : bool
-            Use the vectors of documents (``dv``) of a `TFDoc2Vec`, instead of words.
+        documents : bool, default False
+            Use the vectors of documents (``dv``) of a `TFDoc2Vec`, instead of the vectors of words.
         **options
-            Parameters of `NeighbourIndex`. `workers` and `progress` are by default the model's.
+            Parameters of `NeighbourIndex`: `dtype`, `connectivity`, `expansion_add`,
+            `expansion_search`, `workers` and `progress`. By default, `workers` and `progress` are
+            those of the model.
+
+        Returns
+        -------
+        NeighbourIndex
+            The index. If the vectors change later, the index does not change with them.
         """
         from gensim_tfw2v.neighbours.neighbour_index import NeighbourIndex
 
@@ -399,13 +463,48 @@ class TFWord2Vec(StoredWord2Vec):
             with extended_outputs(self):
                 super().init_weights()
         else:
-            folder = None if self.tables_dir is None else Path(self.tables_dir)
+            folder = self._choose_tables_folder()
             location = "" if folder is None else f", in files of {folder}"
             logger.info("resetting layer weights%s", location)
             init_weights(self, folder)
 
+    def _choose_tables_folder(self) -> Path | None:
+        """Return the folder for files of the arrays; None to keep these in memory.
+
+        It is `tables_dir`, or a temporary folder for a model that a cluster trains, and that would
+        take more than `MEMORY_SHARE` of this machine's memory.
+        """
+        self._state.tables_folder = None
+        if self.tables_dir is not None:
+            return Path(self.tables_dir)
+        if self.cluster is None or self._current_config().regime_of_workers.trains_apart:
+            return None
+        import psutil
+
+        from gensim_tfw2v.files.mapped import MEMORY_SHARE
+
+        n_bytes = array_bytes(self)
+        if n_bytes <= MEMORY_SHARE * psutil.virtual_memory().total:
+            return None
+        self._state.tables_folder = TemporaryFolder("tables", self.encoded_dir)
+        logger.info(
+            "the model's arrays take %i MiB, too much of this machine's memory: only the ps tasks "
+            "hold them, and they are exchanged through files of a temporary folder (tables_dir "
+            "chooses a different one)",
+            n_bytes >> 20,
+        )
+        return self._state.tables_folder.folder
+
     def make_cum_table(self, domain: int = 2**31 - 1) -> None:
         """Make gensim's table of the noise distribution, [V], faster, with bit-identical values.
+
+        `build_vocab` calls this method. Call it yourself after you have changed `ns_exponent` or
+        counts of words.
+
+        Parameters
+        ----------
+        domain : int, default 2147483647
+            Last value of the table, from 1 up. There is no need to change it.
 
         Raises
         ------
@@ -415,10 +514,145 @@ class TFWord2Vec(StoredWord2Vec):
         counts = self.wv.expandos.get("count", ())
         self.cum_table = noise_table(counts, self.ns_exponent, domain)
 
-    def score(self, sentences: Any, *args: Any, **kwargs: Any) -> np.ndarray:
-        """Score sentences by gensim's code; see gensim."""
+    def score(
+        self,
+        sentences: Iterable[Sequence[str]],
+        total_sentences: int = 1_000_000,
+        chunksize: int = 100,
+        queue_factor: int = 2,
+        report_delay: float = 1,
+    ) -> np.ndarray:
+        """Compute how probable sentences are for a model of hierarchical softmax, by gensim's code.
+
+        Parameters
+        ----------
+        sentences : iterable of sequences of str
+            Sentences to score. Words that are not in the vocabulary are skipped.
+        total_sentences : int, default 1000000
+            Maximum number of sentences to score, from 1 up. Further sentences are ignored.
+        chunksize : int, default 100
+            Number of sentences that a thread scores at a time, from 1 up.
+        queue_factor : int, default 2
+            Number of chunks that are read in advance for each thread, from 1 up.
+        report_delay : float, default 1
+            Seconds between two messages of progress in the log, any number.
+
+        Returns
+        -------
+        ndarray [n], float32
+            For each sentence, the sum of the logarithms of its predictions' probabilities. To
+            compare sentences of different lengths, divide each score by the number of words.
+
+        Raises
+        ------
+        RuntimeError
+            If the model has no hierarchical softmax (``hs=0``) or no vocabulary.
+        """
         make_contiguous(self)
-        return super().score(lists_for_gensim(sentences), *args, **kwargs)
+        return super().score(
+            lists_for_gensim(sentences), total_sentences, chunksize, queue_factor, report_delay
+        )
+
+    # `guard_methods`, at the end of this module, replaces these three by methods with the same
+    # signatures and docstrings that call gensim's, safely.
+
+    def build_vocab(
+        self,
+        corpus_iterable: Iterable[Sequence[str]] | None = None,
+        corpus_file: str | os.PathLike[str] | None = None,
+        update: bool = False,
+        progress_per: int = 10000,
+        keep_raw_vocab: bool = False,
+        trim_rule: Callable[[str, int, int], int] | None = None,
+        **kwargs: Any,
+    ) -> None:
+        """Count the words of a corpus, and choose those that get vectors.
+
+        The constructor does this with its corpus. Call it to look at the vocabulary before
+        training, or, with `update`, to add the words of a new text to a trained model. A call that
+        fails or is interrupted leaves the model as it was.
+
+        Parameters
+        ----------
+        corpus_iterable : iterable of sequences of str, optional
+            The corpus, as for the constructor's `sentences`. It is read only once, so it may also
+            be a generator.
+        corpus_file : str or path, optional
+            The corpus, as for the constructor's `corpus_file`. Pass either `corpus_iterable` or
+            `corpus_file`.
+        update : bool, default False
+            Add the new words of this corpus to the vocabulary, and keep the vectors of known words.
+            A new word must occur at least `min_count` times in this corpus. If False, a new
+            vocabulary replaces the old one, and all vectors are initialized.
+        progress_per : int, default 10000
+            Number of sentences between two messages of the log, from 1 up. It has an effect only
+            with `max_vocab_size`, because gensim's own code then counts the words.
+        keep_raw_vocab : bool, default False
+            Keep the counts of all words, including the dropped ones, in ``model.raw_vocab``.
+        trim_rule : callable, optional
+            Rule that decides which words are kept and which are dropped, as for the constructor's
+            `trim_rule`.
+        **kwargs
+            Values of `min_count` and `sample`, if they should differ from those of the model.
+
+        Raises
+        ------
+        TypeError, ValueError, CorpusDecodeError
+            If the corpus cannot be read, as for `scan_vocab`.
+        RuntimeError
+            If the model is being trained.
+        """
+
+    def build_vocab_from_freq(
+        self,
+        word_freq: dict[str, int],
+        keep_raw_vocab: bool = False,
+        corpus_count: int | None = None,
+        trim_rule: Callable[[str, int, int], int] | None = None,
+        update: bool = False,
+    ) -> None:
+        """Build the vocabulary from counts of words instead of a corpus.
+
+        Parameters
+        ----------
+        word_freq : dict from str to int
+            Count of each word, from 1 up.
+        keep_raw_vocab : bool, default False
+            Keep the counts of all words, including the dropped ones, in ``model.raw_vocab``.
+        corpus_count : int, optional
+            Number of sentences of the corpus that will be trained on, from 0 up. It is only stored,
+            as ``model.corpus_count``, for ``train(total_examples=model.corpus_count)``; 0 by
+            default.
+        trim_rule : callable, optional
+            Rule that decides which words are kept and which are dropped, as for the constructor's
+            `trim_rule`.
+        update : bool, default False
+            Add the new words to the vocabulary, and keep the vectors of known words, as
+            `build_vocab` does.
+
+        Raises
+        ------
+        RuntimeError
+            If the model is being trained.
+        """
+
+    def reset_from(self, other_model: Word2Vec) -> None:
+        """Take over the vocabulary of another model, and initialize all vectors.
+
+        Use it to train several models with different options on one corpus, without counting its
+        words again. Both models then share words, counts and the noise distribution, so don't
+        change the vocabulary of either model afterwards.
+
+        Parameters
+        ----------
+        other_model : Word2Vec
+            Model with the vocabulary, of the same class.
+
+        Raises
+        ------
+        RuntimeError
+            If the model is being trained.
+        """
 
     def __getattr__(self, name: str) -> Any:
         if name == "_state":  # a new, copied, loaded or converted model has no state
@@ -444,11 +678,25 @@ class TFWord2Vec(StoredWord2Vec):
         workers: int | None = None,
         trim_rule: Any = None,
     ) -> tuple[int, int]:
-        """Count the words of a corpus; see gensim.
+        """Count the words of a corpus, the first step of `build_vocab`.
 
         The encoded text is kept, so training on the same corpus doesn't read it again. With
         `max_vocab_size`, which prunes while counting, or if a subclass overrides `_scan_vocab`,
-        gensim's own code counts. Otherwise `progress_per` has no effect.
+        gensim's own code counts.
+
+        Parameters
+        ----------
+        corpus_iterable : iterable of sequences of str, optional
+            The corpus, as for `build_vocab`.
+        corpus_file : str or path, optional
+            The corpus, as for `build_vocab`.
+        progress_per : int, default 10000
+            Number of sentences between two messages of the log, from 1 up, if gensim's own code
+            counts. Otherwise it has no effect.
+        workers : int, optional
+            No effect, as in gensim; any number.
+        trim_rule : callable, optional
+            Rule for words to keep or to drop while gensim's own code counts.
 
         Returns
         -------
@@ -510,6 +758,49 @@ class TFWord2Vec(StoredWord2Vec):
     ) -> tuple[int, int]:
         """Train on a corpus; parameters, return value and callbacks are gensim's.
 
+        If you pass a corpus to the constructor, it calls this method. Call `train` yourself after
+        `build_vocab`, or to train a model further, as in ``model.train(corpus,
+        total_examples=model.corpus_count, epochs=model.epochs)``.
+
+        Parameters
+        ----------
+        corpus_iterable : iterable of sequences of str, optional
+            The corpus, as for the constructor's `sentences` (for `TFDoc2Vec`, its `documents`).
+            Words that are not in the vocabulary are skipped.
+        corpus_file : str or path, optional
+            The corpus, as for the constructor's `corpus_file`. Pass either `corpus_iterable` or
+            `corpus_file`.
+        total_examples : int, optional
+            Number of sentences in the corpus, from 1 up: ``model.corpus_count`` if `build_vocab`
+            has read the same corpus. The learning rate falls with the share of the corpus that has
+            been trained on, so this or `total_words` is required.
+        total_words : int, optional
+            Number of words in the corpus, from 1 up: ``model.corpus_total_words`` if `build_vocab`
+            has read the same corpus. Required with `corpus_file`.
+        epochs : int
+            Number of passes over the corpus, from 1 up. It must be passed, usually as
+            ``model.epochs``. The model's `epochs` is set to this number.
+        start_alpha : float, optional
+            Learning rate at the start, any finite number; by default, or if 0, the model's `alpha`.
+            The model's `alpha` is set to this number.
+        end_alpha : float, optional
+            Learning rate at the end, any finite number; by default, or if 0, the model's
+            `min_alpha`. The model's `min_alpha` is set to this number.
+        word_count : int, default 0
+            No effect; any number.
+        queue_factor : int, default 2
+            No effect; any number.
+        report_delay : float, default 1.0
+            Seconds between two messages of progress in the log, any number.
+        compute_loss : bool, default False
+            Compute the loss of all predictions: see `mean_losses`. It replaces the model's own
+            `compute_loss`, so pass True in each call that should compute the loss.
+        callbacks : iterable of CallbackAny2Vec, default ()
+            Objects whose methods are called at the start and the end of training and of each epoch.
+        **kwargs
+            Arguments for the method `_train_epoch` of a subclass that overrides it. Otherwise,
+            there must be none.
+
         Returns
         -------
         (int, int)
@@ -521,11 +812,13 @@ class TFWord2Vec(StoredWord2Vec):
             If training diverges. The vectors of the last complete epoch are kept, unless the first
             training of a model diverges on one machine (see docs/regimes/local.md): they are lost.
         ValueError
-            If `corpus_file` is not a text, but a table, for example, or a PDF document; if the
-            initial vectors are not finite, or the length of ``wv.vectors_lockf`` is neither 1 nor
-            V.
+            If `epochs` is missing or below 1, or both `total_examples` and `total_words` are
+            missing; if `corpus_file` is not a text, but a table, for example, or a PDF document; if
+            the initial vectors are not finite, or the length of ``wv.vectors_lockf`` is neither 1
+            nor V.
         TypeError
-            If `corpus_iterable` is not an iterable of sentences, but a path or a data frame.
+            If `corpus_iterable` is not an iterable of sentences, but a path or a data frame; if
+            both or neither of `corpus_iterable` and `corpus_file` are passed.
         RuntimeError
             If the vocabulary was not built, or has no word of the corpus; if the model is already
             being trained, by another thread or by the `train` that runs this callback; or if a
@@ -623,18 +916,23 @@ class TFWord2Vec(StoredWord2Vec):
 
         Parameters
         ----------
-        corpus_iterable, corpus_file
-            The part, as for `train`.
-        epochs : int
-            Passes over the part, from 1 up.
+        corpus_iterable : iterable of sequences of str, optional
+            The next part of the stream: sentences, or for `TFDoc2Vec`, documents.
+        corpus_file : str or path, optional
+            The next part of the stream, as a text file with one sentence per line. Pass either
+            `corpus_iterable` or `corpus_file`.
+        epochs : int, default 1
+            Number of passes over the part, from 1 up. With more passes, the model learns more from
+            this part, but forgets more of the earlier parts.
         alpha : float, optional
-            Learning rate; by default the model's `alpha`.
+            Learning rate, any finite number; by default the model's `alpha`.
         end_alpha : float, optional
-            Learning rate at the end; by default `alpha`, so the rate is constant.
+            Learning rate at the end, any finite number; by default `alpha`. The learning rate is
+            then constant, which suits a stream whose end is not known.
         compute_loss : bool, optional
             Compute the loss, as for `train`; by default the model's `compute_loss`.
-        callbacks : iterable of CallbackAny2Vec
-            As for `train`.
+        callbacks : iterable of CallbackAny2Vec, default ()
+            Objects whose methods are called at the start and the end of training and of each epoch.
 
         Returns
         -------
@@ -683,10 +981,13 @@ class TFWord2Vec(StoredWord2Vec):
 
         Parameters
         ----------
-        corpus_iterable, corpus_file
-            The text, as for `train`; pass exactly one of the two. Words that are not in the
-            vocabulary are skipped, and so are tags of documents, without which DBOW predicts
-            nothing.
+        corpus_iterable : iterable of sequences of str, optional
+            The text: sentences, or for `TFDoc2Vec`, documents. Words that are not in the vocabulary
+            are skipped, and so are unknown tags of documents. DBOW predicts nothing for documents
+            without known tags.
+        corpus_file : str or path, optional
+            The text, as a file with one sentence per line. Pass either `corpus_iterable` or
+            `corpus_file`.
 
         Returns
         -------

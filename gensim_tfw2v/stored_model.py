@@ -12,10 +12,12 @@ from typing import TYPE_CHECKING, Any
 from gensim.models import KeyedVectors
 
 from gensim_tfw2v.gensim_classes import Word2Vec
+from gensim_tfw2v.keys.compact import compact
 from gensim_tfw2v.messages import quoted
 from gensim_tfw2v.options.contents import NEW, names
 from gensim_tfw2v.options.option import Use
 from gensim_tfw2v.options.table import DEFAULTS, option_names
+from gensim_tfw2v.training.huffman import compact_paths
 from gensim_tfw2v.training.model_arrays import make_contiguous
 
 if TYPE_CHECKING:
@@ -44,8 +46,24 @@ class StoredWord2Vec(Word2Vec):
     has_documents = False  # True for models of Doc2Vec
 
     @classmethod
-    def load(cls, *args: Any, **kwargs: Any) -> Self:
-        """Load a model saved by this class or by gensim's Word2Vec; see gensim.
+    def load(cls, fname: str | os.PathLike[str], mmap: str | None = None, **kwargs: Any) -> Self:
+        """Load a model saved by this class or by gensim's.
+
+        Parameters
+        ----------
+        fname : str or path
+            The file that `save` has written. Files of arrays next to it belong to it.
+        mmap : "r", optional
+            Map arrays that are in files of their own into memory, read-only, instead of reading
+            them: for models larger than memory, or that several processes share. See
+            docs/mapped-vectors.md.
+        **kwargs
+            Further arguments of gensim's method; none are needed.
+
+        Returns
+        -------
+        TFWord2Vec
+            The model, of the class that the method was called on.
 
         Raises
         ------
@@ -57,18 +75,34 @@ class StoredWord2Vec(Word2Vec):
         """
         from gensim_tfw2v.training.loading import load_model
 
-        name = args[0] if args else kwargs.get("fname")
-        load = functools.partial(super().load, *args, **kwargs)
-        return cls.take_over(load_model(name, load, cls))
+        load = functools.partial(super().load, fname, mmap=mmap, **kwargs)
+        return cls.take_over(load_model(fname, load, cls))
 
     @classmethod
     def take_over(cls, model: Any) -> Any:
-        """Turn a model of gensim's class into one of this class, in place, and return it."""
+        """Turn a model of gensim's class into one of this class, in place, and return it.
+
+        Parameters
+        ----------
+        model : Word2Vec, FastText or Doc2Vec
+            The model. One of a different class of gensim becomes one of the class that replaces it.
+
+        Returns
+        -------
+        TFWord2Vec, TFFastText or TFDoc2Vec
+            The same object.
+        """
         for class_ in (cls, *_subclasses(StoredWord2Vec)):
             if type(model) is class_._gensim_class:
                 model.__class__ = class_  # the options that gensim lacks are class attributes
-        if getattr(model, "has_documents", False):  # earlier versions saved the keys as a range
+        has_documents = getattr(model, "has_documents", False)
+        # earlier versions saved the keys as a range
+        if has_documents and isinstance(model.dv.index_to_key, range):
             model.dv.index_to_key = list(model.dv.index_to_key)
+        for vectors in (model, getattr(model, "wv", None), getattr(model, "dv", None)):
+            if isinstance(vectors, KeyedVectors):
+                compact(vectors)
+                compact_paths(vectors)
         return model
 
     @classmethod
@@ -85,8 +119,8 @@ class StoredWord2Vec(Word2Vec):
         vectors : KeyedVectors
             V vectors of D dimensions, which are copied.
         counts : mapping from str to int, optional
-            Counts of the words. By default the counts in `vectors`, or if it has none, estimates
-            by Zipf's law from the order of the words.
+            Counts of the words, from 1 up. By default the counts in `vectors`, or if it has none,
+            estimates by Zipf's law from the order of the words.
         **options
             Parameters of the class, except the corpus and `vector_size`, which is D.
 
@@ -149,17 +183,30 @@ class StoredWord2Vec(Word2Vec):
         save_pretrained(self, folder, results)
 
     @classmethod
-    def from_pretrained(cls, name: str | os.PathLike[str], **options: Any) -> Self:
+    def from_pretrained(
+        cls, name: str | os.PathLike[str], mmap: str | None = None, **options: Any
+    ) -> Self:
         """Load a model that `save_pretrained` or `push_to_hub` has saved; no code in it is run.
 
-        `name` is a folder or the name of a model on the Hub. `options` are those of
-        ``huggingface_hub.snapshot_download``. A name that starts like a path, or has the suffix of
-        a file, is not looked up on the Hub.
+        Parameters
+        ----------
+        name : str or path
+            A folder, or the name of a model on the Hub, such as ``"user/model"``. A name that
+            starts like a path, or has the suffix of a file, is not looked up on the Hub.
+        mmap : "r", optional
+            Map arrays from the folder's file, read-only, so that they may exceed memory.
+        **options
+            Options of ``huggingface_hub.snapshot_download``, such as `revision` or `token`.
+
+        Returns
+        -------
+        TFWord2Vec
+            The model, of the class that the method was called on.
 
         Raises
         ------
         ValueError
-            If the folder is invalid, with the reason.
+            If the folder is invalid, with the reason, or `mmap` is neither None nor "r".
         OSError
             If the folder does not exist, or the path is a file, or the download fails.
         ImportError
@@ -168,8 +215,10 @@ class StoredWord2Vec(Word2Vec):
         from gensim_tfw2v.training.hub import find_folder
         from gensim_tfw2v.training.pretrained import load_pretrained
 
+        if mmap not in (None, "r"):
+            raise ValueError(f"mmap is {quoted(mmap)}: pass None, or 'r' to map arrays read-only")
         folder = find_folder(name, cls.__name__, **options)
-        return load_pretrained(folder, {cls._gensim_class.__name__: cls})
+        return load_pretrained(folder, {cls._gensim_class.__name__: cls}, mmap is not None)
 
     def push_to_hub(
         self,
@@ -180,8 +229,22 @@ class StoredWord2Vec(Word2Vec):
     ) -> str:
         """Upload the model to the Hugging Face Hub, in the files of `save_pretrained`.
 
-        The model on the Hub, `name`, is created if it is missing. `private` and `token` are those
-        of ``huggingface_hub.create_repo``. Returns the address of the upload.
+        Parameters
+        ----------
+        name : str
+            Name of the model on the Hub, such as ``"user/model"``. It is created if it is missing.
+        results : mapping from str to float, optional
+            Results of an evaluation, for the model card.
+        private : bool, optional
+            Whether a new model on the Hub can be seen only by you; by default as your account is
+            set.
+        token : str, optional
+            Access token of the Hub; by default the one that you have logged in with.
+
+        Returns
+        -------
+        str
+            Address of the upload.
         """
         from gensim_tfw2v.training.hub import push_to_hub
 

@@ -8,13 +8,14 @@ import copy
 import logging
 import os
 from collections.abc import Iterable, Sequence
-from itertools import pairwise
+from itertools import islice, pairwise
 from typing import Any
 
 import numpy as np
 from gensim import utils
 from gensim.models import KeyedVectors
 
+from gensim_tfw2v.files.mapped import is_mapped, take_rows
 from gensim_tfw2v.gensim_classes import Doc2Vec, FastText, Word2Vec
 from gensim_tfw2v.merged import list_models, options_of, vectors_in
 from gensim_tfw2v.merging.methods import rotation
@@ -23,13 +24,11 @@ from gensim_tfw2v.model import TFWord2Vec
 from gensim_tfw2v.options.contents import KEPT, names
 from gensim_tfw2v.options.option import Use
 from gensim_tfw2v.options.table import option_names
+from gensim_tfw2v.row_blocks import row_blocks
 from gensim_tfw2v.training import huffman
 from gensim_tfw2v.training.corpus_reader import CorpusReader
 from gensim_tfw2v.training.model_arrays import trained_outputs
 from gensim_tfw2v.weight_tables import ATTRIBUTES
-
-#: Number of rows that are rotated at a time.
-ROWS_AT_A_TIME = 1 << 14
 
 #: Number of common words, the most frequent ones, that are compared to recognize unaligned models.
 MAX_COMPARED_WORDS = 1000
@@ -74,7 +73,8 @@ def align_models(
     Returns
     -------
     list of Word2Vec or KeyedVectors
-        The first model itself, and rotated copies of the remaining ones.
+        The first model itself, and rotated copies of the remaining ones. Copies of arrays that are
+        mapped from files (``load(path, mmap="r")``) are mapped from temporary files.
 
     Raises
     ------
@@ -111,12 +111,11 @@ def align_models(
                 len(common),
                 previous.vector_size,
             )
-        rows = _unit_rows(vectors[index], common)
-        previous_rows = _unit_rows(previous, common)
-        if not (np.isfinite(rows).all() and np.isfinite(previous_rows).all()):
+        products = _sum_products(vectors[index], previous, common)
+        if not np.isfinite(products).all():
             raise ValueError(f"model {index} or the previous one has vectors that are not finite")
-        rotated_model = copy.deepcopy(model)
-        _rotate(rotated_model, rotation(rows.T @ previous_rows).astype(np.float32))
+        rotated_model = _copy_model(model)
+        _rotate(rotated_model, rotation(products).astype(np.float32))
         aligned_models.append(rotated_model)
     return aligned_models
 
@@ -256,13 +255,15 @@ def self_similarities(
             if all(w in keyed_vectors.key_to_index for keyed_vectors in vectors)
         ]
     words = list(words)
-    rows = np.full((len(vectors), len(words), vectors[0].vector_size), np.nan, np.float32)
-    for keyed_vectors, model_rows in zip(vectors, rows, strict=True):
-        word_ids = [
-            word_id for word_id, word in enumerate(words) if word in keyed_vectors.key_to_index
-        ]
-        model_rows[word_ids] = _unit_rows(keyed_vectors, [words[word_id] for word_id in word_ids])
-    return dict(zip(words, np.einsum("iwd,jwd->wij", rows, rows), strict=True))
+    similarities: dict[str, np.ndarray] = {}
+    for block in row_blocks(vectors[0].vectors, len(words)):
+        part = words[block]
+        rows = np.full((len(vectors), len(part), vectors[0].vector_size), np.nan, np.float32)
+        for keyed_vectors, model_rows in zip(vectors, rows, strict=True):
+            word_ids = [i for i, word in enumerate(part) if word in keyed_vectors.key_to_index]
+            model_rows[word_ids] = _unit_rows(keyed_vectors, [part[i] for i in word_ids])
+        similarities |= zip(part, np.einsum("iwd,jwd->wij", rows, rows), strict=True)
+    return similarities
 
 
 def _check_vectors(models: Iterable[Word2Vec | KeyedVectors]) -> list[KeyedVectors]:
@@ -279,9 +280,8 @@ def _check_vectors(models: Iterable[Word2Vec | KeyedVectors]) -> list[KeyedVecto
 def _warn_of_unaligned(vectors: Sequence[KeyedVectors]) -> None:
     """Log a warning for each model that is not in the space of the previous one."""
     for index, (previous, current) in enumerate(pairwise(vectors), 1):
-        common = [w for w in previous.index_to_key if w in current.key_to_index][
-            :MAX_COMPARED_WORDS
-        ]
+        all_common = (word for word in previous.index_to_key if word in current.key_to_index)
+        common = list(islice(all_common, MAX_COMPARED_WORDS))
         if len(common) >= MIN_COMMON_WORDS:
             rows = _unit_rows(previous, common) * _unit_rows(current, common)
             if (mean := float(rows.sum(axis=1).mean())) < MIN_SIMILARITY:
@@ -300,6 +300,26 @@ def _unit_rows(vectors: KeyedVectors, words: Sequence[str]) -> np.ndarray:
     return rows / np.where(lengths > 0, lengths, 1)
 
 
+def _sum_products(
+    vectors: KeyedVectors, previous: KeyedVectors, words: Sequence[str]
+) -> np.ndarray:
+    """Return the sum, over words, of the products of their unit vectors in two models, [D, D]."""
+    products = np.zeros((vectors.vector_size, previous.vector_size))
+    for block in row_blocks(vectors.vectors, len(words)):
+        products += _unit_rows(vectors, words[block]).T @ _unit_rows(previous, words[block])
+    return products
+
+
+def _copy_model(model: Any) -> Any:
+    """Return a deep copy of a full model, or of KeyedVectors; see `take_rows` for its arrays."""
+    copies: dict[int, Any] = {}
+    for holder in (model, *(vars(model).get(name) for name in ("wv", "dv"))):
+        for value in vars(holder).values() if holder is not None else ():
+            if isinstance(value, np.ndarray) and is_mapped(value):
+                copies[id(value)] = take_rows(value)
+    return copy.deepcopy(model, copies)  # takes these copies instead of making its own
+
+
 def _rotate(model: Any, rotation_matrix: np.ndarray) -> None:
     """Multiply all trained rows of a full model, or of KeyedVectors, by a matrix, [D, D].
 
@@ -311,8 +331,8 @@ def _rotate(model: Any, rotation_matrix: np.ndarray) -> None:
             if isinstance(array := attributes.get(name), np.ndarray):
                 # in models with `dm_concat`, an output row is a concatenation of rows of D elements
                 rows = array.reshape(-1, len(rotation_matrix))
-                for part in np.array_split(rows, 1 + len(rows) // ROWS_AT_A_TIME):
-                    part[:] = part @ rotation_matrix
+                for block in row_blocks(rows):
+                    rows[block] = rows[block] @ rotation_matrix
         if attributes.get("norms") is not None:
             holder.fill_norms(force=True)
 

@@ -1,6 +1,7 @@
 """Keys of vectors as users type them: strings, and integers as their decimal digits."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Container, Iterable, Iterator
+from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -18,6 +19,22 @@ def typed_form(key: Any) -> str | None:
     if isinstance(key, str):
         return key
     return str(int(key)) if is_integer(key) else None
+
+
+def find_rows(
+    vectors: KeyedVectors, forms: Container[str], n_words: int | None, fold: Callable[[str], str]
+) -> dict[str, list[int]]:
+    """Return the rows of the words whose typed form, folded, is among `forms`: ascending, by form.
+
+    Only the first `n_words` words are searched, by default all. `fold` is a function such as
+    `str.upper`, or `str` to respect case.
+    """
+    rows: dict[str, list[int]] = {}
+    for row, key in enumerate(islice(vectors.index_to_key, n_words)):
+        form = typed_form(key)
+        if form is not None and (folded_form := fold(form)) in forms:
+            rows.setdefault(folded_form, []).append(row)
+    return rows
 
 
 def read_integer(text: str) -> int | None:

@@ -3,7 +3,6 @@
 import codecs
 import itertools
 import re
-from array import array
 from functools import partial
 from pathlib import Path
 from typing import BinaryIO
@@ -11,8 +10,10 @@ from typing import BinaryIO
 import numpy as np
 from gensim.models import KeyedVectors
 
+from gensim_tfw2v.files.spooled_floats import SpooledFloats
 from gensim_tfw2v.keyed import keyed
 from gensim_tfw2v.messages import decode_error_message, open_decompressed, quoted
+from gensim_tfw2v.row_blocks import find_nonfinite_rows
 
 #: Bytes per read.
 CHUNK_BYTES = 1 << 20
@@ -24,8 +25,8 @@ HEADER = re.compile(rb"\s*([0-9]{1,15})\s+([0-9]{1,15})\s*")
 _NUMBER = re.compile(rb"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
 _CONTROL = re.compile(rb"[\x00-\x08\x0e-\x1f\x7f]")
 
-#: List of V words, and the V * D elements of their vectors.
-WordsAndElements = tuple[list[str], "array[float]"]
+#: List of V words, and their vectors, [V, D].
+WordsAndRows = tuple[list[str], np.ndarray]
 
 
 class _Unreadable(ValueError):
@@ -36,7 +37,7 @@ class _Unreadable(ValueError):
     """
 
 
-def read_word2vec(path: Path, encoding: str) -> KeyedVectors:
+def read_word2vec(path: Path, encoding: str, is_mapped: bool = False) -> KeyedVectors:
     """Read word2vec's text format, with or without its header line, or its binary format.
 
     The file is text if each line is a word and D decimal numbers, separated by single blanks or
@@ -44,6 +45,10 @@ def read_word2vec(path: Path, encoding: str) -> KeyedVectors:
     floats, and if the floats contain bytes that are not text. The result equals that of gensim's
     ``load_word2vec_format``, which also accepts some files that are rejected here. Duplicate words
     are kept; `with_keys` removes them.
+
+    Neither format can be mapped into memory: text contains digits, and binary files contain words
+    between the vectors. If `is_mapped`, the vectors are written to a temporary file, which is
+    mapped.
 
     Raises
     ------
@@ -54,23 +59,22 @@ def read_word2vec(path: Path, encoding: str) -> KeyedVectors:
         If a word is not in `encoding`.
     """
     try:
-        with open_decompressed(path) as file:
-            words, elements = read_text(file, encoding)
+        with open_decompressed(path) as file, SpooledFloats(is_mapped) as elements:
+            words, rows = read_text(file, encoding, elements)
         is_text = True
     except _Unreadable as text_error:
         is_text = False
-        with open_decompressed(path) as file:
+        with open_decompressed(path) as file, SpooledFloats(is_mapped) as elements:
             sizes = HEADER.fullmatch(file.readline(MAX_LINE_BYTES))
             sample = file.read(4096)
             n_controls = len(_CONTROL.findall(sample))
             if not sizes or not n_controls and sample.isascii():
                 raise
             try:
-                words, elements = _read_binary(file, sizes, sample, encoding)
+                words, rows = _read_binary(file, sizes, sample, encoding, elements)
             except ValueError as binary_error:
                 # with more than 2 % of control characters, the file is probably binary
                 raise (binary_error if 50 * n_controls > len(sample) else text_error) from None
-    rows = np.frombuffer(elements, np.float32).reshape(len(words), -1 if words else 0)
     if is_text:
         _check_not_too_large(path, rows)
     vectors = keyed(words, rows)
@@ -78,10 +82,9 @@ def read_word2vec(path: Path, encoding: str) -> KeyedVectors:
     return vectors
 
 
-def read_text(file: BinaryIO, encoding: str) -> WordsAndElements:
-    """Read an open text file; see `read_word2vec`."""
+def read_text(file: BinaryIO, encoding: str, elements: SpooledFloats) -> WordsAndRows:
+    """Read an open text file, and append its numbers to `elements`; see `read_word2vec`."""
     words: list[str] = []
-    elements = array("f")
     n_words = -1  # number of words in the header; -1 without a header
     size = 0
     offset = 0
@@ -113,16 +116,16 @@ def read_text(file: BinaryIO, encoding: str) -> WordsAndElements:
             "has lines of numbers without words; put a word at the start of each, as in: "
             "paste metadata.tsv vectors.tsv"
         )
-    return words, elements
+    return words, elements.rows(len(words))
 
 
-def _extend(elements: "array[float]", columns: list[bytes], size: int) -> str:
+def _extend(elements: SpooledFloats, columns: list[bytes], size: int) -> str:
     """Append D numbers to `elements`; return the description of a fault, or "" without one."""
     if len(columns) != size or not size:
         return f"has {len(columns):,} numbers after its word, instead of {size or 'some'}"
     try:
         if not b"".join(columns).translate(None, b"0123456789+-.eE"):
-            elements.fromlist(list(map(float, columns)))
+            elements.extend(list(map(float, columns)))
             return ""
     except ValueError:
         pass
@@ -135,7 +138,7 @@ def _check_not_too_large(path: Path, rows: np.ndarray) -> None:
 
     The text is read again to name the number and its line.
     """
-    if not len(infinite_rows := np.flatnonzero(np.isinf(rows).any(axis=1))):
+    if not len(infinite_rows := find_nonfinite_rows(rows)):
         return
     row = int(infinite_rows[0])
     with open_decompressed(path) as file:
@@ -151,11 +154,10 @@ def _check_not_too_large(path: Path, rows: np.ndarray) -> None:
 
 
 def _read_binary(
-    file: BinaryIO, sizes: re.Match[bytes], data: bytes, encoding: str
-) -> WordsAndElements:
+    file: BinaryIO, sizes: re.Match[bytes], data: bytes, encoding: str, elements: SpooledFloats
+) -> WordsAndRows:
     """Read V words with D floats each, from `data` and then from the rest of the open file."""
     words: list[str] = []
-    elements = array("f")
     start = 0
     n_words, size = map(int, sizes.groups())
     fault = f"is not a binary file of {n_words:,} words x {size:,} dimensions, as in its header: "
@@ -171,14 +173,15 @@ def _read_binary(
             continue
         offset = file.tell() - len(data) + start
         words.append(_decode(data[start:blank], offset, encoding).lstrip("\n"))
-        elements.frombytes(data[blank + 1 : end])
+        elements.extend_bytes(data[blank + 1 : end])
         start = end
     if (data[start:] + file.read(1)).strip():
         raise _Unreadable(f"{fault}more data follows")
-    sample = elements[:1024].tobytes()
+    rows = elements.rows(len(words))
+    sample = rows.ravel()[:1024].tobytes()
     if sample.isascii() and not _CONTROL.search(sample):
         raise _Unreadable("is text, but not in word2vec's format")
-    return words, elements
+    return words, rows
 
 
 def _decode(word: bytes, offset: int, encoding: str) -> str:

@@ -16,7 +16,7 @@ import psutil
 import pytest
 import typer.testing
 
-from gensim_tfw2v import _tensorflow
+from gensim_tfw2v import _tensorflow, keys
 from tests import forks
 from tests.engines import train_by_graph
 
@@ -49,6 +49,17 @@ for profile, is_steady in (("steady", True), ("searching", False)):
         ],
     )
 hypothesis.settings.load_profile("steady")
+
+
+def pytest_addoption(parser):
+    parser.addoption(
+        "--compact-keys", action="store_true", help="make the vocabularies of all models compact"
+    )
+
+
+def pytest_configure(config):
+    if config.getoption("compact_keys", False):
+        keys.MIN_WORDS = 1
 
 
 @functools.cache
@@ -137,6 +148,12 @@ def short_layouts(monkeypatch):
     """Use few t-SNE iterations; tests/monitor/test_tsne.py runs all of them."""
     for phase in ("N_EARLY_ITERATIONS", "N_LATE_ITERATIONS"):
         monkeypatch.setattr(f"gensim_tfw2v.monitor.tsne.{phase}", 2)
+
+
+@pytest.fixture
+def compact_keys(monkeypatch):
+    """Make the vocabularies of all models compact, as ``--compact-keys`` does."""
+    monkeypatch.setattr(keys, "MIN_WORDS", 1)
 
 
 @pytest.fixture(params=["kernels", "graph"])

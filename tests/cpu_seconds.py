@@ -35,8 +35,10 @@ def used() -> float:
             servers.append(sum(psutil.Process(pid).cpu_times()[:4]))
         except psutil.NoSuchProcess:
             continue  # exited: included in the children's usage
-    of_this, of_children = map(resource.getrusage, (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
-    own = [usage.ru_utime + usage.ru_stime for usage in (of_this, of_children)]
+    of_this, from_children = map(
+        resource.getrusage, (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)
+    )
+    own = [usage.ru_utime + usage.ru_stime for usage in (of_this, from_children)]
     return sum(own) + sum(servers)
 
 

@@ -14,7 +14,8 @@ import numpy as np
 import psutil
 import pytest
 
-from benchmarks.compare import literals, markdown, parser, setting_options, tasks
+from benchmarks.compare import literals, parser, setting_options, tasks
+from benchmarks.comparison import markdown
 from benchmarks.integers import GENSIM, form_of, ratio_table, write_integers
 from benchmarks.integers import Run as IntegerRun
 from benchmarks.machine import describe
@@ -87,31 +88,51 @@ def test_spread_shows_median_and_range(values: list[float], expected: str) -> No
 
 
 def test_quality_cell_shows_mean_half_range_and_difference() -> None:
-    assert quality_cell([0.5, 0.7], [0.61, 0.63]) == "0.600 ± 0.100 (-0.020)"
-    assert quality_cell([0.5], []) == "0.500"
+    assert quality_cell([0.5, 0.7], [0.61, 0.63]) == ".600 ± .100 (-.020)"
+    assert quality_cell([0.5], []) == ".500"
     assert quality_cell([], [0.5]) == "–"
+
+
+def page_of(*runs: Run) -> str:
+    return markdown({**DOCUMENT, "runs": [run.to_json() for run in runs]})
 
 
 def test_page_shows_speed_quality_and_memory() -> None:
     runs = [run(OURS, 0, 5.0, 0.6), run(REFERENCE, 0, 20.0, 0.5)]
     runs += [run(REFERENCE, 1, 40.0, 0.52), run(OURS, 1, 5.0, 0.62)]
-    page = markdown(DOCUMENT, runs)
-    speed, quality = cells(page, OURS)
+    page = page_of(*runs)
+    summary, speed, quality = cells(page, OURS)
+    assert summary[1:] == ["6.0", ".610"]
     assert speed[1:5] == ["0.400 M", "6.00 (4.00–8.00)", "7.0", "4.57 (3.14–6.00)"]
     assert speed[-1] == "750"
-    assert quality[1] == "0.610 ± 0.010 (+0.100)"
-    assert cells(page, REFERENCE)[0][2] == "1.00 (1.00–1.00)"
+    assert quality[1] == ".610 ± .010 (+.100)"
+    assert cells(page, REFERENCE)[1][2] == "1.00 (1.00–1.00)"
     assert page.index(REFERENCE + " |") < page.index(OURS + " |")
     assert "seeds 1, 2" in page and "1,000,000 words" in page
+    assert "TFWord2Vec on one machine trained 6.0 times as fast as gensim." in page
+    assert "Its mean score is .610, gensim's .510." in page
     assert "bytes per token" not in page
-    page = markdown(DOCUMENT, [*runs, replace(runs[1], engine="cluster", bytes_per_token=89.4)])
-    assert [cells(page, name)[0][-1] for name in ("cluster", OURS)] == ["89", "0"]
+    page = page_of(*runs, replace(runs[1], engine="cluster", bytes_per_token=89.4))
+    assert [cells(page, name)[1][-1] for name in ("cluster", OURS)] == ["89", "0"]
+
+
+def test_correlations_of_few_pairs_are_left_out() -> None:
+    pairs = {"men3000, unknown": 42, "mturk771, unknown": 3}
+    page = page_of(
+        *(
+            replace(run(engine, 0, 5.0), quality=dict.fromkeys(pairs, -1.0), n_pairs=pairs)
+            for engine in (OURS, REFERENCE)
+        )
+    )
+    assert "| engine | MEN (unknown) |\n" in page and "MEN (unknown) 42" in page
+    assert "fewer than 30 pairs are left out: MTurk-771 (unknown) (3)" in page
 
 
 def test_unfinished_benchmark_gives_a_page_with_dashes() -> None:
-    page = markdown(DOCUMENT, [run(OURS, 0, 5.0, None)])
-    speed, quality = cells(page, OURS)
-    assert speed[2] == "–" and quality[1] == "–"
+    _, speed, quality = cells(page_of(run(OURS, 0, 5.0), run("cluster", 0, 5.0, None)), OURS)
+    assert speed[2] == "–" and quality[1] == ".500"
+    page = page_of(run(OURS, 0, 5.0, None))
+    assert "Nothing has been compared with gensim yet." in page and "WS353" not in page
 
 
 def test_engines_rotate_through_the_places_of_a_round(tmp_path: Path) -> None:
@@ -282,9 +303,9 @@ def test_unknown_words_scores_only_pairs_with_a_missing_word(tmp_path):
 
     path = tmp_path / "pairs.tsv"
     path.write_text("known\tother\t9\na\tknown\t1\nlonger\tother\t2\nlongest\twords\t3\n")
-    assert unknown_words(Vectors(), str(path)) == pytest.approx(1)
+    assert unknown_words(Vectors(), str(path)) == (pytest.approx(1), 3)
     path.write_text("known\tother\t9\n")
-    assert unknown_words(Vectors(), str(path)) is None
+    assert unknown_words(Vectors(), str(path)) == (None, 0)
 
 
 def test_documents_are_found_by_their_words(tmp_path: Path) -> None:

@@ -229,7 +229,7 @@ REFUSED = {
         (TFWord2Vec, setting(vector_size=9), ValueError, "wv.vectors has the shape"),
         (TFWord2Vec, setting(window="wide"), TypeError, "window must be a whole number"),
     ],
-    "words, tags and the shapes of arrays, as by `wv.add_vector`": [
+    "words, tags and the shapes of arrays (changed by `wv.add_vector`, for example)": [
         (
             model_class,
             change,

@@ -75,7 +75,7 @@ def test_agreement_compares_with_gensims_other_seeds() -> None:
 
 
 def test_cell_shows_mean_and_verdict_compares_ranges() -> None:
-    assert cell([0.5]) == "0.500" and cell([0.4, 0.6, 0.5]) == "0.500 ± 0.100"
+    assert cell([0.5]) == ".500" and cell([0.4, 0.6, 0.5]) == ".500 ± .100"
     base = [0.4, 0.5, 0.6]
     assert verdict(base, [0.5, 0.6, 0.6]) == "within"
     assert verdict(base, [0.7, 0.7, 0.7]) == "above"
@@ -101,7 +101,7 @@ def test_page_lists_results_failed_and_missing_clients(
     document = json.loads((tmp_path / "clients.json").read_text())
     page = (tmp_path / "clients.md").read_text()
     assert page == markdown(document)
-    assert "| another | words | 12.000 ± 0.000 | 12.000 ± 0.000 | +0.000 | within |" in page
+    assert "| another | words | 12.000 ± .000 | 12.000 ± .000 | +.000 | within |" in page
     assert f"| another | {command.AGREEMENT} |" in page
     assert "- absent: not installed: no-such-package; see --help" in page
     assert "- broken: RuntimeError: no graph" in page

@@ -160,14 +160,15 @@ def test_page_shows_time_memory_and_quality_of_each_tool() -> None:
         "tools": {REFERENCE: "", "quick": "walks fast", "slow": "", "broken": ""},
         "left_out": {"absent": "run: pip install it"},
     }
-    page = markdown(document, runs)
+    document["runs"] = [run.to_json() for run in runs]
+    page = markdown(document)
     assert "stopped after 10 minutes" in page
     assert "1,000 nodes, 5,000 unweighted edges." in page
     row = cells(page, "quick")
     assert row[1:6] == ["12.5", "3.50 (3.00–4.00)", "6.2", "25.0", "300"]
-    assert row[6:] == ["0.420 ± 0.010 (+0.010)", "0.320 ± 0.010 (+0.010)"]
+    assert row[6:] == [".420 ± .010 (+.010)", ".320 ± .010 (+.010)"]
     assert cells(page, REFERENCE)[2:4] == ["1.00 (1.00–1.00)", "–"]
-    assert cells(page, REFERENCE)[6] == "0.410 ± 0.010"
+    assert cells(page, REFERENCE)[6] == ".410 ± .010"
     assert cells(page, "slow") == ["slow", "> 60", *["–"] * 6]
     assert cells(page, "broken") == ["broken", "failed", *["–"] * 6]
     assert "- broken on a, p=1, q=2: ended with exit code 1: no\n" in page

@@ -8,7 +8,7 @@ from gensim.models import KeyedVectors
 
 from gensim_tfw2v import TFWord2Vec, merge_models
 from gensim_tfw2v.evaluation import evaluate_analogies, evaluate_pairs, neighbour_agreement, summary
-from gensim_tfw2v.keyed import held_counts, with_keys
+from gensim_tfw2v.keyed import held_counts, keyed, keyed_like, with_keys
 
 TEXT = "6 2\na 1 2\na 3 4\nb 1 2\nc 2 1\nb 0 1\nd 5 1\n"
 ROWS = [[1, 2], [1, 2], [2, 1], [5, 1]]
@@ -95,3 +95,16 @@ def test_vectors_without_words_are_summarized_but_not_projected(tmp_path):
     assert summary(nothing)["words"] == 0
     with pytest.raises(ValueError, match="no vectors"):
         write_projector(nothing, tmp_path)
+
+
+@pytest.mark.parametrize("keys", [["a", "b", "c"], [5, 6, 7], [0, 1, "c"]])
+def test_keyed_like_has_the_same_words_and_other_rows(keys):
+    vectors = keyed(keys, np.zeros((3, 2), np.float32))
+    if keys[0] == 0:  # as in Doc2Vec
+        vectors.key_to_index = {"c": 2}
+    rows = np.arange(12, dtype=np.float32).reshape(3, 4)
+    vectors.expandos["count"] = np.arange(3)
+    other = keyed_like(vectors, rows)
+    assert other.index_to_key == keys and other.vector_size == 4 and other.expandos == {}
+    np.testing.assert_array_equal([other[key] for key in keys], rows)
+    assert (other.key_to_index is vectors.key_to_index) == (keys[0] != 0)

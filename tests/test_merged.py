@@ -8,6 +8,7 @@ from gensim.test.utils import datapath
 
 import gensim_tfw2v
 from gensim_tfw2v import TFWord2Vec, merge_models
+from gensim_tfw2v.files.mapped import is_mapped
 from gensim_tfw2v.merging import METHODS
 from tests.merging.test_merging import assert_rotated
 
@@ -157,6 +158,12 @@ def test_memory_mapped_models_are_merged(halves, method, tmp_path):
     merged, expected = merge_models(mapped, method), merge_models(halves, method)
     np.testing.assert_array_equal(merged.wv.vectors, expected.wv.vectors)
     assert merged.wv.vectors.flags.writeable and merged.syn1neg.flags.writeable
+    assert is_mapped(merged.wv.vectors) and is_mapped(merged.syn1neg) and merged.tables_dir is None
+    assert not is_mapped(merge_models([mapped[0], halves[1]], method).wv.vectors)
+    for model in (merged, expected):  # the temporary files have no names any more
+        model.workers, model.seed = 1, 1
+        model.train(TEXTS[:20], total_examples=20, epochs=1)
+    np.testing.assert_array_equal(merged.wv.vectors, expected.wv.vectors)
 
 
 @pytest.fixture(scope="module")

@@ -23,7 +23,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gensim_tfw2v import TFDoc2Vec, TFFastText, TFWord2Vec
-from gensim_tfw2v.graph.step_shape import choose_step_shape
+from gensim_tfw2v.engines.problem import Problem
+from gensim_tfw2v.graph.step_shape import choose_step_shape, problem_step_shape
 from gensim_tfw2v.kernel.objective import Objective
 from gensim_tfw2v.kernel.sizes import choose_kernel_shape
 from gensim_tfw2v.kernel.tables import Divergence, UnitReport
@@ -402,6 +403,15 @@ def test_tokens_per_step_grow_with_the_corpus(tokens, skipgram, vector_size, ste
     assert (shape.tokens, shape.shared) == (step, shared)
     assert chosen(50).shared == 50
     assert chosen(0, True, vector_size=vector_size).tokens == min(step, 256)
+
+
+def test_steps_are_short_for_a_large_alpha_but_not_with_adagrad():
+    def step(regime, alpha):
+        config = TFWord2Vec(sg=1, regime=regime, alpha=alpha)._current_config()
+        return problem_step_shape(Problem(config, n_words=9, tokens=10**6, window=5, pairs=6))
+
+    assert step("downpour", 0.5).tokens < 4
+    assert step("downpour:adagrad=true", 0.5) == step("downpour", 0.025)
 
 
 def test_each_epoch_trains_all_units_in_a_new_order(monkeypatch):

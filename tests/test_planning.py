@@ -175,7 +175,7 @@ def test_slow_network_favours_sub_models():
 
 
 def test_large_tables_favour_columns():
-    machines = Machines(4, 2, net=1e8, latency=2e-5, memory=42e9, coordinator_memory=130e9)
+    machines = Machines(4, 2, net=1e8, latency=2e-5, memory=40.7e9, coordinator_memory=130e9)
     choices = compare(work(*WIDE), 100e9, machines)
     assert choices[0].name == "columns"
     assert choices[-1].name == "sub-models"  # no worker could hold one

@@ -2,16 +2,17 @@
 
 import importlib
 import json
+import re
 from argparse import Namespace
 from types import SimpleNamespace
 
 import pytest
 
-from benchmarks import results
+from benchmarks import pages, results
 from benchmarks.graphs import __main__ as graphs_command
 from benchmarks.graphs.records import Task
 from benchmarks.machine import KERNEL, describe, kernels_hash
-from benchmarks.report import notice
+from benchmarks.report import notice, question_and_answer, score
 from benchmarks.results import STUDIES, Study, arguments, describe_lack, is_current, main
 
 
@@ -50,6 +51,44 @@ def test_study_of_graphs_gets_its_graphs_and_is_not_run_without(given):
 def test_each_page_of_results_has_a_study():
     pages = {path.stem for path in results.RESULTS.glob("*.md")}
     assert pages <= {study.name for study in STUDIES}
+
+
+@pytest.fixture(scope="module")
+def rendered():
+    return pages.pages()
+
+
+PAGES = [*(results.RESULTS / f"{study.name}.md" for study in STUDIES), pages.OVERVIEW]
+
+
+@pytest.mark.parametrize("path", PAGES, ids=lambda path: path.stem)
+def test_committed_pages_equal_what_the_results_give(rendered, path):
+    assert path.read_text("utf-8") == rendered[path], "run python -m benchmarks.pages"
+
+
+@pytest.mark.parametrize("path", PAGES[:-1], ids=lambda path: path.stem)
+def test_pages_open_with_question_and_answer_and_name_columns_apart(rendered, path):
+    text = rendered[path]
+    question, answer = question_and_answer(text)
+    assert question.endswith("?") and answer.endswith(".")
+    for head in re.findall(r"^(\|.*\|)\n\| -", text, re.MULTILINE):
+        columns = head.strip("| ").split(" | ")
+        assert len({*columns}) == len(columns), columns
+
+
+def test_pages_have_different_titles(rendered):
+    titles = [rendered[path].splitlines()[0] for path in PAGES]
+    assert len({*titles}) == len(titles)
+
+
+def test_scores_are_written_without_a_zero_before_the_point():
+    assert [score(0.65), score(-0.65), score(1), score(-0.0001)] == [
+        ".650",
+        "-.650",
+        "1.000",
+        ".000",
+    ]
+    assert [score(0.65, "+.3f"), score(-0.0001, "+.3f")] == ["+.650", "+.000"]
 
 
 @pytest.mark.parametrize(

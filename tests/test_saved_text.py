@@ -93,14 +93,17 @@ def test_any_words_and_numbers_equal_gensims(tmp_path_factory, words, data, pref
     assert written(save, rows, path, prefix=prefix) == written(gensims, rows, path, prefix=prefix)
 
 
+@pytest.mark.parametrize("binary", [False, True])
 @pytest.mark.parametrize("threads", [1, 2, 3, 4])
 @pytest.mark.parametrize("numbers", [1, 20, 1 << 17])
-def test_chunks_and_threads_change_no_byte(vectors, tmp_path, monkeypatch, threads, numbers):
+def test_chunks_and_threads_change_no_byte(
+    vectors, tmp_path, monkeypatch, threads, numbers, binary
+):
     monkeypatch.setattr(module, "NUMBERS_PER_PART", numbers)
     monkeypatch.setattr("gensim_tfw2v.processes.threads.usable_cores", lambda: range(threads))
     monkeypatch.setattr(module, "usable_cores", lambda: range(threads))
-    ours = written(save, vectors, tmp_path / "ours")
-    assert ours == written(gensims, vectors, tmp_path / "theirs")
+    ours = written(save, vectors, tmp_path / "ours", binary=binary)
+    assert ours == written(gensims, vectors, tmp_path / "theirs", binary=binary)
 
 
 @pytest.mark.parametrize(
@@ -113,6 +116,8 @@ def test_chunks_and_threads_change_no_byte(vectors, tmp_path, monkeypatch, threa
         {"sort_attr": "rank"},
         {"sort_attr": "missing"},
         {"binary": True},
+        {"binary": True, "prefix": "*ü "},
+        {"binary": True, "sort_attr": "rank"},
     ],
 )
 def test_options_equal_gensims(vectors, tmp_path, caplog, options):
@@ -137,14 +142,15 @@ def test_text_is_appended(vectors, tmp_path):
     assert (tmp_path / "text").read_bytes() == once + once.partition(b"\n")[2]
 
 
+@pytest.mark.parametrize("binary", [False, True])
 @pytest.mark.parametrize("names", [[], ["a", "b"]])
-def test_integer_tags_come_first(tmp_path, names):
+def test_integer_tags_come_first(tmp_path, names, binary):
     documents = KeyedVectors(2, count=3 + len(names))
     documents.vectors = np.random.default_rng(3).random((3 + len(names), 2), np.float32)
     documents.index_to_key = [0, 1, 2, *names]
     documents.key_to_index = {name: 3 + row for row, name in enumerate(names)}
     documents.expandos["doc_count"] = np.arange(3 + len(names))
-    options = {"prefix": "*dt_", "sort_attr": "doc_count"}
+    options = {"prefix": "*dt_", "sort_attr": "doc_count", "binary": binary}
     ours = written(save, documents, tmp_path / "ours", **options)
     assert ours == written(gensims, documents, tmp_path / "theirs", **options)
 
@@ -195,3 +201,19 @@ def test_a_closed_pipe_raises(vectors):
     os.close(reader)
     with pytest.raises(BrokenPipeError):
         save(vectors, writer)
+
+
+@pytest.mark.parametrize("binary", [False, True])
+def test_integer_keys_that_are_also_in_the_dict_are_written_once(tmp_path, binary):
+    rows = np.random.default_rng(3).random((4, 2), np.float32)
+    vectors = keyed([0, 1, "2", "wört"], rows)
+    texts = keyed(["0", "1", "2", "wört"], rows)
+    ours = written(save, vectors, tmp_path / "ours", binary=binary)
+    assert ours == written(gensims, texts, tmp_path / "theirs", binary=binary)
+
+
+@pytest.mark.parametrize("binary", [False, True])
+def test_integer_with_the_digits_of_a_string_is_refused(tmp_path, binary):
+    vectors = keyed([0, 1, "1"], np.zeros((3, 2), np.float32))
+    with pytest.raises(ValueError, match="have the same digits"):
+        save(vectors, str(tmp_path / "x"), binary=binary)

@@ -2,6 +2,7 @@
 
 import copy
 import pickle
+from operator import attrgetter
 
 import numpy as np
 import pytest
@@ -14,6 +15,7 @@ from scipy.stats import ortho_group
 from typer.testing import CliRunner
 
 from gensim_tfw2v import (
+    TFDoc2Vec,
     TFFastText,
     TFWord2Vec,
     align_models,
@@ -22,6 +24,7 @@ from gensim_tfw2v import (
     train_slice,
 )
 from gensim_tfw2v.cli.main import app
+from gensim_tfw2v.files.mapped import is_mapped
 from gensim_tfw2v.keyed import keyed
 
 TOPICS, WORDS = 16, 8
@@ -416,6 +419,27 @@ def test_models_that_were_not_aligned_log_a_warning(caplog):
     self_similarities(align_models(apart))
     self_similarities([models[0], train_slice(models[0], lee_corpus_list[:150])])
     assert not caplog.messages
+
+
+@pytest.mark.parametrize("class_", [TFWord2Vec, TFDoc2Vec])
+def test_mapped_models_have_mapped_rotated_copies(class_, tmp_path):
+    documents = [TaggedDocument(text, [n]) for n, text in enumerate(common_texts)]
+    corpus = documents if class_ is TFDoc2Vec else common_texts
+    models = [class_(corpus, vector_size=4, min_count=1, seed=seed) for seed in (1, 2)]
+    paths = [str(tmp_path / str(n)) for n in range(2)]
+    for model, path in zip(models, paths, strict=True):
+        model.wv.fill_norms()
+        model.save(path, sep_limit=0)
+    mapped = [class_.load(path, mmap="r") for path in paths]
+    before = np.array(mapped[1].wv.vectors)
+    copy = align_models(mapped)[1]
+    expected = align_models(models)[1]
+    names = ["wv.vectors", "syn1neg", "wv.norms", "dv.vectors"]
+    for name in names if class_ is TFDoc2Vec else names[:3]:
+        array = attrgetter(name)(copy)
+        np.testing.assert_array_equal(array, attrgetter(name)(expected), err_msg=name)
+        assert is_mapped(array) == (name != "wv.norms"), name
+    np.testing.assert_array_equal(mapped[1].wv.vectors, before)
 
 
 def turned(rows, seed):

@@ -6,6 +6,10 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+from gensim.models import KeyedVectors
+from gensim.models.fasttext import FastTextKeyedVectors
+
 from gensim_tfw2v import TFDoc2Vec, TFFastText, TFWord2Vec
 from gensim_tfw2v.options.keywords import Doc2VecOptions, FastTextOptions, Word2VecOptions
 from gensim_tfw2v.options.option import Use
@@ -68,3 +72,22 @@ def test_every_option_has_a_type():
 def test_every_own_option_is_an_annotated_attribute():
     own = {name for use in (Use.OWN, Use.EXPERIMENT, Use.RUNNING) for name in option_names(use)}
     assert own <= set(TFWord2Vec.__annotations__)
+
+
+@pytest.mark.parametrize(
+    ("class_", "name", "expected"),
+    [
+        (TFWord2Vec, "wv", KeyedVectors),
+        (TFFastText, "wv", FastTextKeyedVectors),
+        (TFDoc2Vec, "wv", KeyedVectors),
+        (TFDoc2Vec, "dv", KeyedVectors),
+    ],
+)
+def test_vectors_are_annotated_with_their_class(class_, name, expected):
+    """Editors complete methods of ``model.wv``; mypy needs ``--follow-untyped-imports`` for it."""
+    owner = next(base for base in class_.__mro__ if name in vars(base).get("__annotations__", {}))
+    annotation = owner.__annotations__[name]
+    if isinstance(annotation, str):
+        annotation = eval(annotation, vars(sys.modules[owner.__module__]))
+    assert annotation is expected
+    assert type(getattr(class_(), name)) is expected

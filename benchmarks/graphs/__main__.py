@@ -112,8 +112,8 @@ def main(argv: list[str] | None = None) -> None:
         runs.append(carry_out(job, graphs[job.task.name]["weighted"], settings, args))
         print(line(runs[-1]), flush=True)
         document["runs"] = [run.to_json() for run in runs]
-        write(base, document, markdown(document, runs))
-    print(f"\n{markdown(document, runs)}\nwritten: {base}.md and {base}.json")
+        write(base, document, markdown(document))
+    print(f"\n{markdown(document)}\nwritten: {base}.md and {base}.json")
 
 
 if __name__ == "__main__":

@@ -9,14 +9,14 @@ with limits.
 import argparse
 import json
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from statistics import median
 from typing import Any
 
 from benchmarks.command import at_least, net, shared_parser
 from benchmarks.links.switch import SlowHosts, why_not
-from benchmarks.report import begin, facts, page, section, table, write
+from benchmarks.report import begin, bullet_list, facts, page, table, write
 from gensim_tfw2v.planning.speed import Machines, link_limit, transfer_seconds
 from tests.cluster.hosts import HostCluster
 
@@ -102,50 +102,86 @@ def study(args: argparse.Namespace) -> Iterator[dict[str, Any]]:
             yield document
 
 
-def markdown(document: dict[str, Any]) -> str:
+QUESTION = """\
+How much slower is a cluster on a slow network, and does `tfw2v plan` predict it? All tasks share
+the cores of one machine, so compare these speeds only with each other."""
+
+METHOD = """\
+{ps} ps and {workers} workers trained with {options}. Each task had a host of its own with a limited
+link; the hosts are network namespaces of one machine, and share its cores. Each round also measured
+the speed without limits. From that speed and the counted bytes, the formulas of
+`gensim_tfw2v.planning` predicted the speeds with limits. Figures are medians over {rounds} rounds.
+"""
+
+COLUMNS = {
+    "link of each host": "bandwidth, and round-trip time",
+    "words/s, measured": "raw words of the text per second in the last epoch",
+    "words/s, predicted": "by the formulas",
+    "words/s, without limits": "measured in the same rounds",
+    "error": "of the prediction; in parentheses the range over the rounds",
+    "bytes per token": "bytes that workers fetched and pushed per word after subsampling",
+}
+
+
+def answer(links: Mapping[tuple[float, float], Sequence[Mapping[str, Any]]]) -> list[str]:
+    """Return sentences on the speed over the links, and on the errors of the predictions."""
+    shares = {
+        link_name(link): median(
+            run["found"]["words_per_second"] / run["alone"]["words_per_second"] for run in runs
+        )
+        for link, runs in links.items()
+    }
+    errors = {link_name(link): median(map(error, runs)) for link, runs in links.items()}
+    low, high = (pick(errors, key=errors.__getitem__) for pick in (min, max))
+    speeds = "; ".join(f"{share:.0%} with {name}" for name, share in shares.items())
+    return [
+        f"The cluster reached these shares of its speed without limits: {speeds}. "
+        f"The predictions differ from the measured speeds by {errors[low]:+.0%} ({low}) to "
+        f"{errors[high]:+.0%} ({high}).",
+    ]
+
+
+def link_name(link: tuple[float, float]) -> str:
+    """Describe a link by its bandwidth and its round-trip time."""
+    return f"{8 * link[0] / 1e6:,.0f} Mbit/s, {link[1]:g} ms"
+
+
+def error(run: Mapping[str, Any]) -> float:
+    """Return the relative error of a run's prediction."""
+    return float(run["predicted"] / run["found"]["words_per_second"] - 1)
+
+
+def markdown(document: Mapping[str, Any]) -> str:
     """Return the page for a document."""
-    runs, options = document["runs"], document["options"]
+    links: dict[tuple[float, float], list[Mapping[str, Any]]] = {}
+    for run in document["runs"]:
+        links.setdefault((run["rate"], run["latency"]), []).append(run)
     rows = []
-    for link in dict.fromkeys((run["rate"], run["latency"]) for run in runs):
-        link_runs = [run for run in runs if (run["rate"], run["latency"]) == link]
-        speeds = [
-            median(values)
-            for values in zip(
-                *(
-                    (
-                        run["found"]["words_per_second"],
-                        run["predicted"],
-                        run["alone"]["words_per_second"],
-                    )
-                    for run in link_runs
-                ),
-                strict=True,
-            )
-        ]
-        errors = [run["predicted"] / run["found"]["words_per_second"] - 1 for run in link_runs]
-        measurement = link_runs[0]["found"]
+    for link, runs in links.items():
+        measured, alone = (
+            median(run[kind]["words_per_second"] for run in runs) for kind in ("found", "alone")
+        )
+        errors = [error(run) for run in runs]
+        speeds = measured, median(run["predicted"] for run in runs), alone
+        found = runs[0]["found"]
         rows.append(
             [
-                f"{8 * link[0] / 1e6:,.0f} Mbit/s, {link[1]:g} ms",
+                link_name(link),
                 *(f"{speed / 1e6:.3f} M" for speed in speeds),
                 f"{median(errors):+.0%} ({min(errors):+.0%} to {max(errors):+.0%})",
-                f"{measurement['fetched'] + measurement['pushed']:.0f}",
+                f"{found['fetched'] + found['pushed']:.0f}",
             ]
         )
-    head = [
-        "link of each host",
-        "words/s",
-        "predicted",
-        "without limits",
-        "error",
-        "bytes per token",
-    ]
-    training_options = ", ".join(f"{k}={v}" for k, v in options.items() if k != "corpus_file")
+    options = [f"`{k}={v}`" for k, v in document["options"].items() if k != "corpus_file"]
+    rounds = len({run["round"] for run in document["runs"]})
     return page(
-        f"Slow links: {document['corpus']['name']}",
-        facts(document, {"options": training_options}),
-        str(__doc__).partition("\n\n")[2].strip(),
-        section(f"{PS} ps and {WORKERS} workers", table(head, rows)),
+        "Slow links",
+        QUESTION,
+        METHOD.format(ps=PS, workers=WORKERS, options=", ".join(options), rounds=rounds).strip(),
+        answer(links),
+        table([*COLUMNS], rows),
+        bullet_list(COLUMNS),
+        facts(document),
     )
 
 

@@ -44,10 +44,10 @@ def main() -> None:
         cells = cells[: options.first]
         train(cells, ["gensim", options.place], files, options.records, options.processes)
     verdicts = [judge(cell, options.records, options.place) for cell in cells]
-    print(summary(verdicts))
+    print(*summary(verdicts), sep="\n")
     if options.out is not None:
-        document |= as_document(verdicts, options.place)
-        write(options.out / options.name, document, markdown(document, verdicts))
+        document |= {"name": options.name} | as_document(verdicts, options.place)
+        write(options.out / options.name, document, markdown(document))
 
 
 if __name__ == "__main__":

@@ -8,35 +8,59 @@ from benchmarks.failures import first_and_last
 from benchmarks.peers.evaluate import ALL_QUESTIONS
 from benchmarks.peers.records import PeerRun
 from benchmarks.peers.time_to_quality import DEFINITION, goal, time_to_goal
-from benchmarks.records import REFERENCE
+from benchmarks.records import REFERENCE, read_runs
 from benchmarks.report import (
     MEGABYTE,
     bullet_list,
     facts,
+    mean_score,
+    measure_name,
     page,
     paired_ratios,
     quality_table,
+    ratio_text,
+    score,
+    scores_of,
     section,
     spread,
     table,
     unique,
 )
 
-NOTES = f"""\
-Every training is a command that reads the text and writes a file of vectors. The commands ran
-sequentially, in an order that changed from round to round. All figures are measured from
-outside, and include all processes that the command starts. Total times, CPU times and memory
-are medians. A ratio ("× gensim", larger is better) compares two runs of the same round, the
-second one with {REFERENCE}; the table shows its median and its range over the rounds.
-"words/s" is raw words of the text times epochs, divided by the total time, which includes
-start, imports, counting and writing the vectors. "in training" divides by the training time
-that the tool itself reports, if it does; each tool has its own definition of that time.
+QUESTION = """\
+How does `TFWord2Vec` compare with other word2vec programs as a whole command, which reads a text
+and writes a file of vectors?"""
 
+CBOW_QUESTION = """\
+How does `TFWord2Vec` compare with gensim in CBOW, as a whole command, which reads a text and writes
+a file of vectors? {other} has the tools that train skip-gram."""
+
+TIME_QUESTION = """\
+How long does `TFWord2Vec` need until its vectors are as good as gensim's? It may need more epochs,
+or fewer, so the number of epochs is varied."""
+
+METHOD = """\
+Every training was a command that reads the text and writes a file of vectors, with {options}, and
+with the seeds {seeds}, one per round. The commands ran sequentially, in an order that changed from
+round to round. All figures were measured from outside, and include all processes that a command
+started. Times and memory are medians over the rounds."""
+
+COLUMNS = {
+    "total time, s": "time of the whole command: start, imports, counting, training and writing",
+    "× gensim": f"{REFERENCE}'s total time or CPU time divided by the tool's in the same round: "
+    "above 1, the tool is faster. The range over the rounds is in parentheses",
+    "words/s": "raw words of the text times epochs, divided by the total time",
+    "words/s in training": "the same, divided by the training time that the tool itself reports; "
+    "each tool has its own definition of that time",
+    "vectors": "number of words that have a vector",
+}
+
+SCORES = f"""\
 Quality is measured on the file of vectors, by the same functions for all tools, with the words
-sorted by their counts in the corpus: mean ± half the range over the seeds, then the difference
-from {REFERENCE}'s mean. It is the Spearman correlation for word pairs, and the accuracy for
-analogies: on questions with known words among the 30,000 most frequent ones ("analogies"), and
-on all questions among all words ("{ALL_QUESTIONS}")."""
+sorted by their counts in the text. A cell is the mean ± half the range over the seeds and, in
+parentheses, the difference from {REFERENCE}'s mean. Scores are Spearman correlations with human
+ratings of word pairs, and accuracy on gensim's analogies: on questions with known words among the
+30,000 most frequent ones (analogies), and on all questions ({measure_name(ALL_QUESTIONS)})."""
 
 
 def _successful_runs(runs: Sequence[PeerRun], peer: str, epochs: int) -> list[PeerRun]:
@@ -70,7 +94,8 @@ def speed_table(peers: Sequence[str], runs: Sequence[PeerRun], epochs: int) -> s
                 f"{median(run.vocabulary for run in peer_runs):,.0f}",
             ]
         )
-    head = ["tool", "total time, s", "× gensim", "words/s", "in training", "CPU s", "× gensim"]
+    head = ["tool", "total time, s", "× gensim, total time", "words/s", "words/s in training"]
+    head += ["CPU s", "× gensim, CPU time"]
     return table([*head, "peak memory, MiB", "vectors"], rows)
 
 
@@ -87,48 +112,98 @@ def time_table(peers: Sequence[str], runs: Sequence[PeerRun]) -> str:
         best = time_to_goal(runs, peer, aim)
         if best is None:
             full = [aim.quality(run) for run in peer_runs if run.epochs == aim.epochs]
-            rows.append([peer, "not reached", f"{fmean(full):.4f}" if full else "–", "–", "–"])
+            rows.append(
+                [peer, "not reached", f"{score(fmean(full), '.4f')}" if full else "–", "–", "–"]
+            )
             continue
-        cells = [str(best.epochs), f"{best.quality:.4f}", f"{best.seconds:.1f}"]
+        cells = [str(best.epochs), score(best.quality, ".4f"), f"{best.seconds:.1f}"]
         rows.append([peer, *cells, spread(best.ratios)])
     text = DEFINITION.format(
         reference=REFERENCE,
         epochs=aim.epochs,
-        target=aim.target,
-        mean=aim.mean,
-        tolerance=aim.tolerance,
+        target=score(aim.target, ".4f"),
+        mean=score(aim.mean, ".4f"),
+        tolerance=score(aim.tolerance, ".4f"),
     )
-    head = ["tool", "epochs", "quality", "total time, s", "÷ gensim's with all epochs"]
-    measures = f"The measures are {', '.join(aim.measures)}."
+    head = ["tool", "epochs", "quality", "total time, s", "share of gensim's time"]
+    measures = f"The measures are {', '.join(map(measure_name, aim.measures))}."
     return "\n\n".join([f"{text} {measures}", table(head, rows)])
 
 
-def markdown(document: Mapping[str, Any], runs: Sequence[PeerRun]) -> str:
-    """Return the page for a document and its runs, which may be in any order."""
+def answer(groups: Mapping[str, Sequence[PeerRun]]) -> list[str]:
+    """Return sentences on the tools' total times and quality, relative to gensim."""
+    base = groups.get(REFERENCE, [])
+    ratios = {
+        peer: median(found)
+        for peer, runs in groups.items()
+        if (found := paired_ratios(runs, base, lambda run: 1 / run.wall_seconds))
+        and peer != REFERENCE
+    }
+    if not ratios:
+        return ["No tool has been compared with gensim yet."]
+    order = sorted(ratios, key=lambda peer: -ratios[peer])
+    speeds = (f"{ratio_text(ratios[peer])} with {peer}" for peer in order)
+    sentences = [
+        f"The speed of the whole command, relative to {REFERENCE}, is {'; '.join(speeds)}."
+    ]
+    names = [
+        name
+        for name in unique(name for run in base for name in run.quality)
+        if all(scores_of(runs, name) for runs in groups.values())
+    ]
+    if names:
+        means = (f"{score(mean_score(groups[peer], names))} with {peer}" for peer in groups)
+        sentences.append(f"The mean score over all measures is {'; '.join(means)}.")
+    return sentences
+
+
+def time_answer(peers: Sequence[str], runs: Sequence[PeerRun]) -> list[str]:
+    """Return a sentence on each tool's time to gensim's quality; [] without a goal."""
+    if (aim := goal(runs)) is None:
+        return []
+    sentences = []
+    for peer in peers:
+        if peer != REFERENCE and (best := time_to_goal(runs, peer, aim)):
+            sentences.append(
+                f"{peer} reached gensim's quality after {best.seconds:.1f} s and {best.epochs} "
+                f"epochs, {median(best.ratios):.0%} of gensim's time."
+            )
+    return sentences
+
+
+def markdown(document: Mapping[str, Any]) -> str:
+    """Return the page for a document; its runs may be in any order."""
+    runs = read_runs(PeerRun, document)
     settings, peers = document["settings"], list(document["peers"])
     epochs = settings["epochs"]
-    options = ", ".join(f"{name}={value}" for name, value in settings.items())
-    seeds = ", ".join(str(seed) for seed in sorted({run.seed for run in runs}))
     groups = {
         peer: peer_runs for peer in peers if (peer_runs := _successful_runs(runs, peer, epochs))
     }
-    times = time_table(peers, runs) if document["time_to_quality"] else ""
+    is_timed = bool(document["time_to_quality"])
+    times = time_table(peers, runs) if is_timed else ""
     failed = unique(f"- {run.peer}: {first_and_last(run.error)}" for run in runs if run.error)
+    title, question = "Word2vec programs", QUESTION
+    if is_timed:
+        title, question = "Time to gensim's quality", TIME_QUESTION
+    elif not settings["sg"]:
+        title = "Word2vec programs: CBOW"
+        question = CBOW_QUESTION.format(other="[Another page](peers.md)")
     return page(
-        f"word2vec tools: {document['corpus']['name']}",
-        facts(document),
-        NOTES,
-        section(
-            "Speed, time and memory",
-            f"{options}; seeds {seeds}",
-            speed_table(peers, runs, epochs),
+        title,
+        question,
+        METHOD.format(
+            options=", ".join(f"`{name}={value}`" for name, value in settings.items()),
+            seeds=", ".join(str(seed) for seed in sorted({run.seed for run in runs})),
         ),
-        section("Quality", quality_table(groups, "tool")),
+        [*(time_answer(peers, runs) if is_timed else []), *answer(groups)],
         section("Time to gensim's quality", times),
+        section("Speed, time and memory", speed_table(peers, runs, epochs), bullet_list(COLUMNS)),
+        section("Quality", quality_table(groups, "tool"), SCORES),
         section(
             "Differences between the tools",
             bullet_list({n: p["note"] for n, p in document["peers"].items()}),
         ),
         section("Left out", bullet_list(document["left_out"])),
         section("Failed", "\n".join(failed)),
+        facts(document),
     )

@@ -10,14 +10,14 @@ from benchmarks.records import REFERENCE
 from benchmarks.report import paired_ratios, unique
 
 DEFINITION = """\
-"Quality" is the mean of all measures that every run has; analogies count once, by gensim's
+“Quality” is the mean of all measures that every run has; analogies count once, by gensim's
 metric. The goal is the mean quality of {reference} over its seeds, with all {epochs}
-epochs, minus half the range over these seeds: {target:.4f} = {mean:.4f} - {tolerance:.4f}.
-Each number of epochs is a separate training, whose learning rate falls over these epochs. The
-figure is the minimum total time, from the start of the command to the vectors in a file, over
-the numbers of epochs whose mean quality over the seeds reaches the goal: in seconds (median),
-and divided by {reference}'s total time with all epochs in the same round. Smaller is
-better; {reference} itself may be below 1, if fewer epochs are enough for it."""
+epochs, minus half the range over these seeds: {target} = {mean} - {tolerance}.
+Each number of epochs was a separate training, whose learning rate falls over these epochs. The row
+of a tool is its fastest training that reached the goal: the number of epochs, the mean quality over
+the seeds, the median total time, from the start of the command to the vectors in a file, and this
+time as a share of {reference}'s total time with all epochs in the same round (smaller is
+better). {reference} itself may be below 1, if fewer epochs are enough for it."""
 
 
 @dataclass(frozen=True)

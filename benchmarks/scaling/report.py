@@ -4,18 +4,45 @@ from collections.abc import Mapping, Sequence
 from statistics import median
 from typing import Any
 
-from benchmarks.report import MEGABYTE, facts, page, section, table
+from benchmarks.report import MEGABYTE, bullet_list, facts, page, section, table
+from benchmarks.scaling.study import MIN_UTILIZATION
 
-NOTES = """\
-"words/s" is raw words of the text, without the first epoch, which includes setup. **Really run**:
-all tasks share the machine described above; figures are medians over the rounds. Predictions are
-computed by the simulation of the next tables. Its costs are measured in the same round, with
-threads without a cluster and with several workers on parts of the corpus. It is calibrated so that
-one worker is as fast as measured. **Simulated**: one machine per task, with the cores and the
-network stated below, a thread per core in workers, each core as fast as this machine's, and with
-median costs over the rounds. Workers with more threads than this machine has cores are assumed to
-be faster in proportion. Nothing in these tables was run. Speed-up is relative to the smallest
-number of workers."""
+QUESTION = """\
+How many workers make training faster, and what limits a larger cluster? Clusters of a few workers
+were run on one machine; larger ones, with a machine per task, were simulated."""
+
+METHOD = """\
+Each worker has {threads} threads, and there are half as many ps as workers. All clusters trained
+with {options}. The first epoch, which includes setup, isn't counted. **Measured** clusters had all
+their tasks on the machine described below, so their workers shared its cores. **Simulated**
+clusters have one machine per task, a thread per core in workers, and cores as fast as this
+machine's. The simulation uses the costs of a worker, a ps and the coordinator, which were measured
+in the same rounds: with threads without a cluster, and with several workers on parts of the text.
+It is calibrated so that one worker is as fast as measured, and predicts the measured clusters, too,
+which shows how far to trust it. Workers with more threads than this machine has cores are assumed
+to be faster in proportion."""
+
+PICTURE = """\
+![Words/s by number of workers, simulated and measured, and how busy each kind of resource
+is.](scaling-speed.svg)"""
+
+MEASURED = {
+    "words/s": "raw words of the text per second, median over the rounds",
+    "predicted": "words/s by the simulation, which is calibrated to one worker",
+    "error": "of the prediction; in parentheses the range over the rounds",
+    "CPU ns, workers, ps and coordinator": "CPU time of these tasks per word after subsampling",
+    "bytes per token": "network traffic per word after subsampling",
+}
+
+SIMULATED = {
+    "speed-up": "speed relative to one worker",
+    "efficiency": "speed-up divided by the number of workers",
+    "limited by": f"what is busy {MIN_UTILIZATION:.0%} of the time or more; “waiting” if nothing "
+    "is, so tasks mostly wait for each other",
+    "busy": "share of the time in which tasks compute, or in which their network transfers",
+    "staleness": "mean number of work units that other workers push between a worker's fetch and "
+    "push",
+}
 
 
 def machines_of(simulated: Mapping[str, Any]) -> str:
@@ -34,39 +61,84 @@ def overview(simulated: Sequence[Mapping[str, Any]]) -> str:
     return table(head, lines)
 
 
+def answer(document: Mapping[str, Any]) -> list[str]:
+    """Return sentences on the best simulated number of workers, and on the predictions' errors."""
+    sentences = []
+    for machines in document.get("simulated", [])[:1]:
+        rows = machines["rows"]
+        best = max(rows, key=lambda row: row["words_per_second"])
+        half = [row for row in rows if _efficiency(row, rows) >= 0.5][-1]
+        sentences.append(
+            f"With {machines_of(machines)}, speed grows up to {best['workers']} workers "
+            f"(simulated: {best['words_per_second'] / 1e6:.0f} M words/s, "
+            f"{_speed_up(best, rows):.0f} times one worker's), and {half['workers']} workers "
+            f"still have an efficiency of {_efficiency(half, rows):.0%}."
+        )
+    groups = _by_workers(document["real"])
+    errors = {n: median(map(_error, runs)) for n, runs in groups.items() if n > 1}
+    if errors:
+        found = ", ".join(f"{error:+.0%} with {n} workers" for n, error in errors.items())
+        sentences.append(
+            f"For the measured clusters, all on one machine, the simulation's error is {found}."
+        )
+    return sentences or ["Only one worker was measured."]
+
+
+def _by_workers(real: Sequence[Mapping[str, Any]]) -> dict[int, list[Mapping[str, Any]]]:
+    """Return the measured clusters by their number of workers, in ascending order."""
+    groups: dict[int, list[Mapping[str, Any]]] = {}
+    for run in sorted(real, key=lambda run: run["measured"]["workers"]):
+        groups.setdefault(run["measured"]["workers"], []).append(run)
+    return groups
+
+
+def _error(run: Mapping[str, Any]) -> float:
+    return float(run["predicted"]["words_per_second"] / run["measured"]["words_per_second"] - 1)
+
+
+def _speed_up(row: Mapping[str, Any], rows: Sequence[Mapping[str, Any]]) -> float:
+    return float(row["words_per_second"] / rows[0]["words_per_second"] * rows[0]["workers"])
+
+
+def _efficiency(row: Mapping[str, Any], rows: Sequence[Mapping[str, Any]]) -> float:
+    return _speed_up(row, rows) / float(row["workers"])
+
+
 def markdown(document: Mapping[str, Any]) -> str:
     """Return the page for a document."""
     corpus = document["corpus"]
-    options = ", ".join(f"{name}={value}" for name, value in document["options"].items())
+    options = ", ".join(f"`{name}={value}`" for name, value in document["options"].items())
     parts = [
-        facts(document, {"options": f"{options}; workers of {document['threads']} threads"}),
-        NOTES,
-        section("Really run", _measured_table(document["real"])),
+        section("Measured", _measured_table(document["real"]), bullet_list(MEASURED)),
     ]
     if "simulated" in document:
         simulated = document["simulated"]
         text = (
-            f"{document['simulated_words'] or corpus['words']:,} words, "
-            f"{simulated[0]['latency'] * 1e3:g} ms round trip. Million words/s:"
+            f"A text of {document['simulated_words'] or corpus['words']:,} words, and "
+            f"{simulated[0]['latency'] * 1e3:g} ms round-trip time. Million words/s:"
         )
-        first = f"The first row, {machines_of(simulated[0])}:"
-        tables = overview(simulated), first, _simulated_table(simulated[0]["rows"])
+        first = f"Details of the first row, {machines_of(simulated[0])}:"
+        table_of_first = _simulated_table(simulated[0]["rows"])
+        tables = PICTURE, overview(simulated), first, table_of_first, bullet_list(SIMULATED)
         parts.append(section("Simulated", text, *tables))
         costs = _costs_list(document["calibration"], document.get("roofline"))
         parts.append(section("Costs", costs))
-    return page(f"Scaling: {corpus['name']}", *parts)
+    return page(
+        "Speed by number of workers",
+        QUESTION,
+        METHOD.format(threads=document["threads"], options=options),
+        answer(document),
+        *parts,
+        facts(document),
+    )
 
 
 def _measured_table(rows: Sequence[Mapping[str, Any]]) -> str:
     lines = []
-    for workers in sorted({row["measured"]["workers"] for row in rows}):
-        runs = [row for row in rows if row["measured"]["workers"] == workers]
+    for workers, runs in _by_workers(rows).items():
         measured = [run["measured"] for run in runs]
         predicted = [run["predicted"] for run in runs]
-        errors = [
-            p["words_per_second"] / m["words_per_second"] - 1
-            for m, p in zip(measured, predicted, strict=True)
-        ]
+        errors = [_error(run) for run in runs]
 
         def median_of(name: str, results: Sequence[Mapping[str, Any]] = measured) -> float:
             return median(result[name] for result in results)
@@ -87,28 +159,26 @@ def _measured_table(rows: Sequence[Mapping[str, Any]]) -> str:
                 f"{measured[0]['peak_bytes'] / MEGABYTE:,.0f}",
             ]
         )
-    head = ["workers", "ps", "words/s", "predicted", "error", "CPU ns per token: workers", "ps"]
-    return table([*head, "coordinator", "bytes per token", "memory of all tasks, MiB"], lines)
+    head = ["workers", "ps", "words/s", "predicted", "error", "CPU ns, workers", "CPU ns, ps"]
+    head += ["CPU ns, coordinator", "bytes per token", "memory of all tasks, MiB"]
+    return table(head, lines)
 
 
 def _simulated_table(rows: Sequence[Mapping[str, Any]]) -> str:
-    base = rows[0]["words_per_second"] / rows[0]["workers"]
-    lines = []
-    for row in rows:
-        speed_up = row["words_per_second"] / base
-        lines.append(
-            [
-                f"{row['workers']}",
-                f"{row['ps']}",
-                f"{row['words_per_second'] / 1e6:.2f} M",
-                f"{speed_up:.1f}",
-                f"{speed_up / row['workers']:.0%}",
-                row["bound"],
-                *(f"{share:.0%}" for share in row["busy"].values()),
-                f"{row['bytes_per_token']:.0f}",
-                f"{row['staleness']:.1f}",
-            ]
-        )
+    lines = [
+        [
+            f"{row['workers']}",
+            f"{row['ps']}",
+            f"{row['words_per_second'] / 1e6:.2f} M",
+            f"{_speed_up(row, rows):.1f}",
+            f"{_efficiency(row, rows):.0%}",
+            row["bound"],
+            *(f"{share:.0%}" for share in row["busy"].values()),
+            f"{row['bytes_per_token']:.0f}",
+            f"{row['staleness']:.1f}",
+        ]
+        for row in rows
+    ]
     head = ["workers", "ps", "words/s", "speed-up", "efficiency", "limited by"]
     busy = [f"{name} busy" for name in rows[0]["busy"]]
     return table([*head, *busy, "bytes per token", "staleness, units"], lines)

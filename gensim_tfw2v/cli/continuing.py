@@ -34,7 +34,7 @@ def continue_training(
         If the file contains no vectors, or an option is incompatible with its arrays, or cannot
         be used when training continues.
     """
-    model = load_saved(path)
+    model = load_saved(path, mapped=False)
     if corpus_file is not None and has_integers(getattr(model, "wv", model)):
         raise BadInput(
             f"{path}: its words are integers, but those of a text are strings. Train it in Python, "

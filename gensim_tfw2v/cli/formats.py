@@ -7,7 +7,7 @@ folders for sentence-transformers, row 0 is the zero vector, for unknown words.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -38,7 +38,7 @@ class Format:
         an open file, its second argument.
     read : callable, optional
         Loads a model or vectors. Its arguments are a path, the encoding of words, and True to map
-        arrays from the file.
+        arrays from the file, or from a temporary one, if possible.
     mark : bytes
         Regular expression for a file's first bytes. A file without any format's mark is text.
     forbidden : str
@@ -161,10 +161,14 @@ def check_holds(form: Format, vectors: KeyedVectors, path: Path, result: str = "
     )
 
 
-def _reason_for_refusal(form: Format, words: list[Any]) -> str:
+def _reason_for_refusal(form: Format, words: Sequence[Any]) -> str:
     """Return the first word that a format cannot hold, with the reason; "" if it can hold all."""
+    from gensim_tfw2v.keys.compact import key_blocks, keys_of
     from gensim_tfw2v.typed_words import typed_form
 
+    if keys_of(words) is not None:  # all are strings, or all are integers
+        reasons = (_reason_for_refusal(form, block) for block in key_blocks(words))
+        return next(filter(None, reasons), "")
     strings = [word for word in words if isinstance(word, str)]
     non_strings = [word for word in words if not isinstance(word, str)]
     for word in non_strings:

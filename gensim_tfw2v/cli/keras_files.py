@@ -41,7 +41,7 @@ def save_keras(vectors: KeyedVectors, path: str) -> None:
 
     table = np.insert(vectors.vectors, 0, 0, axis=0).astype(np.float32)
     layers = tf.keras.layers
-    words = vectors.index_to_key
+    words = list(vectors.index_to_key)
     if isinstance(words[0], str):
         dtype = "string"
         lookup = layers.StringLookup(vocabulary=words, oov_token=UNKNOWN)

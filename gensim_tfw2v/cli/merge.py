@@ -50,7 +50,7 @@ def merge(
         output, vectors, binary, dict.fromkeys(models, "is one of the inputs")
     )
     start = time.perf_counter()
-    inputs = [model_files.load_saved(path, encoding, mapped=True) for path in models]
+    inputs = [model_files.load_saved(path, encoding) for path in models]
     for path, model in zip(models, inputs, strict=True):
         merged_vectors = model_files.trained_vectors(model, path)
         if hasattr(model, "dv") or formats.has_ngrams(merged_vectors):
@@ -94,7 +94,7 @@ def convert(
     if form.is_folder and output.exists():
         raise common.BadInput(f"{output}: already exists; give a new folder")
     model_files.check_outputs(output, None, False, {model: "is the input"})
-    saved = model_files.load_saved(model, encoding, mapped=True)
+    saved = model_files.load_saved(model, encoding)
     vectors = model_files.vectors_of(saved, model, documents)
     classes = [base.__name__ for base in type(saved).__mro__]
     if form.model_class and (words or documents or form.model_class not in classes):
@@ -104,14 +104,23 @@ def convert(
 
     import numpy as np
 
-    from gensim_tfw2v.keyed import first_of_fasttext, keyed
+    from gensim_tfw2v.files.mapped import take_rows
+    from gensim_tfw2v.keyed import first_of_fasttext, keyed, keyed_like
+    from gensim_tfw2v.row_blocks import find_nonfinite_rows
 
-    with np.errstate(over="ignore"):  # an overflow makes infinite elements, which raise below
-        rows = vectors.vectors[:words].astype(np.float16 if half else np.float32, copy=False)
-    if not np.isfinite(rows).all():
-        raise common.BadInput("--half: numbers above 65504 are too large for float16; leave it out")
+    rows = vectors.vectors[:words]
+    dtype = np.float16 if half else np.float32
+    if rows.dtype != dtype:
+        with np.errstate(over="ignore"):  # an overflow makes infinite elements, which raise below
+            rows = take_rows(rows, dtype=dtype)
+        if len(find_nonfinite_rows(rows)):
+            raise common.BadInput(
+                "--half: numbers above 65504 are too large for float16; leave it out"
+            )
     if form.keeps_ngrams and hasattr(vectors, "vectors_ngrams"):
         kept_vectors: Any = first_of_fasttext(vectors, words)
+    elif words is None:
+        kept_vectors = keyed_like(vectors, rows)
     else:
         kept_vectors = keyed(vectors.index_to_key[:words], rows)
     if "count" in vectors.expandos:
@@ -150,7 +159,7 @@ def index(
     for path in paths:
         model_files.check_outputs(path, None, False, {model: "is the input"})
     start = time.perf_counter()
-    saved = model_files.load_saved(model, encoding, mapped=True)
+    saved = model_files.load_saved(model, encoding)
     vectors = model_files.trained_vectors(saved, model, documents)
     from gensim_tfw2v.neighbours.index_files import check_keys
     from gensim_tfw2v.neighbours.neighbour_index import NeighbourIndex

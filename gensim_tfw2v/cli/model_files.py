@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import io
 import os
 import re
@@ -114,8 +115,12 @@ def list_omissions(
 
 def has_integers(vectors: KeyedVectors) -> bool:
     """Return whether words are integers, so that the words of a text must be converted."""
+    from gensim_tfw2v.keys.compact import keys_of
+    from gensim_tfw2v.keys.integer_keys import IntegerKeys
     from gensim_tfw2v.typed_words import is_integer
 
+    if (keys := keys_of(vectors.index_to_key)) is not None:
+        return isinstance(keys, IntegerKeys)
     return any(is_integer(key) for key in vectors.index_to_key)
 
 
@@ -124,15 +129,16 @@ def wrong_kind_error(saved: Any, path: Path, needs: str) -> BadInput:
     return BadInput(f"{path}: holds a {type(saved).__name__}; {needs}")
 
 
-def load_saved(
-    path: Path, encoding: str = UTF8, *, mapped: bool = False
-) -> Word2Vec | KeyedVectors:
+def load_saved(path: Path, encoding: str = UTF8, *, mapped: bool = True) -> Word2Vec | KeyedVectors:
     """Load a saved model, or vectors: V finite vectors of D dimensions.
 
     The format is detected from the content; the suffix matters only for compressed files. Text
     files may lack the header line (as GloVe's do). A gensim file is a pickle, and loading it can
-    run code, so load only files you trust. In other formats, words are decoded by `encoding`. If
-    `mapped`, arrays that gensim has saved uncompressed in separate files are mapped read-only.
+    run code, so load only files you trust. In other formats, words are decoded by `encoding`.
+
+    If `mapped`, large arrays are not read into memory. Arrays that gensim has saved uncompressed in
+    separate files, and those of folders, are mapped read-only. Vectors of other formats are mapped
+    from temporary files, except those of Keras and of fastText's .bin.
     """
     check_encoding(encoding)
     formats.finish_save(path)
@@ -145,9 +151,8 @@ def load_saved(
         raise BadInput(f"{path}: {problem}")
     notices: list[str] = []
     with phase(f"loading {path}", None):
-        import numpy as np
-
         from gensim_tfw2v.keyed import with_keys
+        from gensim_tfw2v.row_blocks import find_nonfinite_rows
 
         saved = _load(path, encoding, mapped)
         if not hasattr(saved, "wv"):
@@ -155,7 +160,7 @@ def load_saved(
         vectors = getattr(saved, "wv", saved)
         if not len(vectors):
             raise BadInput(f"{path}: holds no vectors")
-        bad_rows = np.flatnonzero(~np.isfinite(vectors.vectors).all(axis=1))
+        bad_rows = find_nonfinite_rows(vectors.vectors)
         if len(bad_rows):
             word = quoted(vectors.index_to_key[bad_rows[0]])
             raise BadInput(f"{path}: has vectors that are NaN or infinite, the first for {word}")
@@ -187,6 +192,8 @@ def _load(path: Path, encoding: str, mapped: bool) -> Word2Vec | KeyedVectors:
     except (BadInput, ImportError):
         raise
     except Exception as error:  # a damaged pickle can raise nearly anything
+        if isinstance(error, OSError) and error.errno == errno.ENOSPC:
+            raise  # a temporary file is too large for its disk
         raise BadInput(
             f"{path}: cannot be loaded; it is damaged, or was saved by software that is not "
             f"installed here ({type(error).__name__}: {one_line(error)})"
@@ -195,6 +202,7 @@ def _load(path: Path, encoding: str, mapped: bool) -> Word2Vec | KeyedVectors:
 
 def is_model(path: Path) -> bool:
     """Return whether a file begins like a model or vectors, not like an evaluation file."""
+    from gensim_tfw2v.files.spooled_floats import SpooledFloats
     from gensim_tfw2v.word2vec_reader import HEADER, read_text
 
     if formats.is_pretrained(path):
@@ -207,7 +215,8 @@ def is_model(path: Path) -> bool:
             return False
         if formats.detect_format(first_line).mark or HEADER.fullmatch(first_line):
             return True
-        return bool(read_text(io.BytesIO(first_line + second_line), "latin-1"))
+        lines = io.BytesIO(first_line + second_line)
+        return bool(read_text(lines, "latin-1", SpooledFloats(is_mapped=False)))
     except Exception:  # missing or damaged: the caller then uses the file, which raises the error
         return False
 

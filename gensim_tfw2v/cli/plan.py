@@ -81,6 +81,7 @@ def plan(
     Word frequencies are assumed to follow Zipf's law, and training to use negative sampling.
     """
     from gensim_tfw2v import planning
+    from gensim_tfw2v.planning import memory as memory_requests
     from gensim_tfw2v.planning.workload import PROCESSOR
 
     n_words = quantity(tokens, "", "--tokens")
@@ -119,7 +120,11 @@ def plan(
     choices = planning.compare(work, n_words, machines, epochs)
     tasks = f"workers: {worker_tasks}, threads per worker: {workers}, ps: {ps_tasks}"
     task_ns = work.core_ns * planning.WORKER_FACTOR
-    coordinator_request = max(choice.coordinator_request for choice in choices)
+    files = None
+    if memory_requests.keeps_files(work, machines.program_memory):
+        disk_space = _gigabytes(memory_requests.disk_request(work))
+        files = f"the coordinator keeps the model in files, with {disk_space} of disk space"
+    coordinator_request = memory_requests.coordinator_request(work, machines.program_memory)
     print_rows(
         [
             (
@@ -128,6 +133,7 @@ def plan(
             ),
             ("corpus", f"{n_words:,.0f} words, {work.frequencies.kept:.0%} of them trained on"),
             ("cluster", f"{tasks}; memory of the coordinator: {_gigabytes(coordinator_request)}"),
+            ("files", files),
             ("links", measured_links and _describe_links(measured_links)),
             ("a core", f"{work.core_ns:.0f} ns per word, {task_ns:.0f} as worker, {PROCESSOR}"),
         ]

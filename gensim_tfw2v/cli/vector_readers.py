@@ -1,7 +1,7 @@
 """Functions that read models or vectors from a path, one for each format in `formats`.
 
-Each function's arguments are the path, the encoding of words, and whether to map arrays from the
-file instead of reading them.
+Each function's arguments are the path, the encoding of words, and whether to map arrays instead of
+reading them: from the file, or from a temporary one if the format does not allow that.
 """
 
 from __future__ import annotations
@@ -77,7 +77,7 @@ def read_word2vec(path: Path, encoding: str, mapped: bool) -> KeyedVectors:
     from gensim_tfw2v import word2vec_reader
 
     try:
-        return word2vec_reader.read_word2vec(path, encoding)
+        return word2vec_reader.read_word2vec(path, encoding, mapped)
     except ValueError as error:
         unknown = "not vectors in a known format; give a file saved by gensim, word2vec or fastText"
         raise BadInput(f"{path}: {str(error) or describe(path) or unknown}") from error
@@ -87,6 +87,8 @@ def read_numpy(path: Path, encoding: str, mapped: bool) -> KeyedVectors:
     """Read a ZIP archive: the .npz of ``tfw2v convert --to numpy``, or a .keras file."""
     import numpy as np
 
+    from gensim_tfw2v.files.archived_arrays import read_archived
+    from gensim_tfw2v.files.mapped import take_rows
     from gensim_tfw2v.keyed import keyed
 
     if is_keras(path):
@@ -94,8 +96,9 @@ def read_numpy(path: Path, encoding: str, mapped: bool) -> KeyedVectors:
     with np.load(path) as arrays:
         if not {"words", "vectors"} <= set(arrays):
             raise BadInput(f"{path}: is a ZIP archive, but not an .npz with words and vectors")
-        words = arrays["words"]
-        rows = arrays["vectors"]
+        words, rows = (
+            read_archived(path, name) if mapped else arrays[name] for name in ("words", "vectors")
+        )
         integer_rows = arrays[INTEGER_ROWS].tolist() if INTEGER_ROWS in arrays else []
     is_typed = words.dtype.kind in "Uiu" and rows.dtype.kind in "fiu"
     if not is_typed or rows.ndim != 2 or words.shape != rows.shape[:1]:
@@ -106,7 +109,9 @@ def read_numpy(path: Path, encoding: str, mapped: bool) -> KeyedVectors:
     keys = words.tolist()
     for row in integer_rows:
         keys[row] = int(keys[row])
-    return keyed(keys, np.ascontiguousarray(rows, np.float32))
+    if rows.dtype != np.float32 or not rows.flags.c_contiguous:
+        rows = take_rows(rows, dtype=np.float32)
+    return keyed(keys, rows)
 
 
 def read_fasttext(path: Path, encoding: str, mapped: bool) -> FastText:
@@ -150,7 +155,7 @@ def read_folder(path: Path, encoding: str, mapped: bool) -> Word2Vec | KeyedVect
 
     if is_resaved(path):
         try:
-            return read_embeddings(path)
+            return read_embeddings(path, mapped)
         except (AttributeError, LookupError, TypeError, ValueError) as error:
             raise BadInput(
                 f"{path}: was saved by a different library, and its words and vectors cannot be "
@@ -158,6 +163,6 @@ def read_folder(path: Path, encoding: str, mapped: bool) -> Word2Vec | KeyedVect
             ) from error
     classes = {"Word2Vec": TFWord2Vec, "FastText": TFFastText, "Doc2Vec": TFDoc2Vec}
     try:
-        return load_pretrained(path, classes | {"KeyedVectors": KeyedVectors})
+        return load_pretrained(path, classes | {"KeyedVectors": KeyedVectors}, mapped)
     except ValueError as error:
         raise BadInput(str(error)) from error

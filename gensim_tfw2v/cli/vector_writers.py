@@ -58,16 +58,22 @@ def write_numpy(vectors: KeyedVectors, file: str | BinaryIO) -> None:
     """
     import numpy as np
 
+    from gensim_tfw2v.files.mapped import new_like
+    from gensim_tfw2v.row_blocks import row_blocks
     from gensim_tfw2v.typed_words import is_integer
 
     keys = vectors.index_to_key
-    integer_rows = [row for row, key in enumerate(keys) if is_integer(key)]
-    words = np.array(keys) if len(integer_rows) == len(keys) else None
+    n_integers = sum(map(is_integer, keys))
+    words = np.array(keys) if n_integers == len(keys) else None
     arrays: dict[str, Any] = {"vectors": vectors.vectors}
     if words is None or words.dtype.kind != "i":
-        words = np.array([str(key) for key in keys])
-        if integer_rows:
-            arrays[INTEGER_ROWS] = np.array(integer_rows, np.int64)
+        max_length = max((len(str(key)) for key in keys), default=0)
+        words = new_like(vectors.vectors, (len(keys),), f"U{max(1, max_length)}")
+        for block in row_blocks(words):
+            words[block] = [str(key) for key in keys[block]]
+        if n_integers:
+            rows = (row for row, key in enumerate(keys) if is_integer(key))
+            arrays[INTEGER_ROWS] = np.fromiter(rows, np.int64, n_integers)
     with open(path_or_descriptor(file), "wb", closefd=isinstance(file, str)) as stream:
         np.savez(stream, words=words, **arrays)
 

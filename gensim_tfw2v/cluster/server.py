@@ -13,7 +13,8 @@ import signal
 import sys
 import threading
 import time
-from typing import NoReturn
+from collections.abc import Callable
+from typing import Any, NoReturn
 
 from gensim_tfw2v.cluster.connect import bypass_proxies, check_port
 from gensim_tfw2v.cluster.spec import LOG_DIR, from_tf_config
@@ -68,13 +69,10 @@ def serve(with_parent: bool = False, is_standing: bool = False) -> NoReturn:
     status = 0
     end_event = threading.Event()
     must_restart = False
-    is_serving = False
 
     def end(signal_number: int, _: object) -> None:
         nonlocal status
         status = 128 + signal_number
-        if not is_serving:  # during the start or the exit, nobody waits for the event
-            os._exit(status)
         end_event.set()
 
     def wait_for_parent() -> None:
@@ -87,8 +85,9 @@ def serve(with_parent: bool = False, is_standing: bool = False) -> NoReturn:
             while os.write(1, HEARTBEAT):
                 time.sleep(BEAT_SECONDS)
 
-    for signal_number in EXIT_SIGNALS:
-        signal.signal(signal_number, end)
+    # Signals end the start at once: a handler of Python would run only after the import of
+    # TensorFlow's libraries, for which a busy machine needs seconds.
+    handle_exit_signals(signal.SIG_DFL)
     signal.pthread_sigmask(signal.SIG_UNBLOCK, EXIT_SIGNALS)  # a restart blocks them, see below
     if with_parent:
         if sys.platform == "linux":
@@ -129,19 +128,25 @@ def serve(with_parent: bool = False, is_standing: bool = False) -> NoReturn:
         end_event.set()
 
     threading.Thread(target=wait_until_left, daemon=True).start()
-    is_serving = True
+    handle_exit_signals(end)
     print(READY_LINE.format(task), flush=True)
     while not end_event.wait(1.0):  # Python handles no signals during a wait without a timeout
         pass
+    handle_exit_signals(signal.SIG_DFL)  # nobody waits for the event any more
     if log is not None:
         log.close()
-    is_serving = False
     if must_restart and not status:
         signal.pthread_sigmask(signal.SIG_BLOCK, EXIT_SIGNALS)
         print(f"{task} restarts: the last training has left", flush=True)
         exec_module("gensim_tfw2v.cluster.server", *sys.argv[1:])
     # os._exit, because TensorFlow's server cannot be stopped, and would block a normal exit
     os._exit(status)
+
+
+def handle_exit_signals(action: Callable[[int, Any], None] | signal.Handlers) -> None:
+    """Make an action the one of `EXIT_SIGNALS`."""
+    for signal_number in EXIT_SIGNALS:
+        signal.signal(signal_number, action)
 
 
 def main() -> None:

@@ -1,7 +1,8 @@
-"""Script that runs a command in a new network namespace: ``python unshare.py COMMAND...``.
+"""Script that runs a command in a new network namespace.
 
-It creates a namespace whose loopback interface is up, and replaces itself by the command. So the
-command's process is the caller's child, and receives the signals that the caller sends.
+``python unshare.py COMMAND...`` creates a namespace whose loopback interface is up, and replaces
+itself by the command. So the command's process is the caller's child, and receives the signals that
+the caller sends.
 
 It is run by its path, and imports nothing from this package or from installed libraries. Only a
 process without threads may enter a user namespace, and libraries start threads.

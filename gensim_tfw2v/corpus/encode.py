@@ -1,7 +1,7 @@
 """Encoding of a corpus as ids, by counting its words or by an existing vocabulary."""
 
 import contextlib
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, MutableMapping
 from dataclasses import dataclass, replace
 from itertools import repeat
 from pathlib import Path
@@ -11,6 +11,7 @@ import numpy as np
 
 from gensim_tfw2v.corpus.encoded_corpus import EncodedCorpus, OnDisk
 from gensim_tfw2v.corpus.protocol import Corpus
+from gensim_tfw2v.corpus.raw_vocabulary import RawVocabulary
 from gensim_tfw2v.corpus.scanner import renumber
 from gensim_tfw2v.corpus.shard_files import (
     FIRST_TAG,
@@ -23,6 +24,8 @@ from gensim_tfw2v.corpus.shard_files import (
 )
 from gensim_tfw2v.corpus.shards import EncodedPart, Shard
 from gensim_tfw2v.files.temporary import TemporaryFolder
+from gensim_tfw2v.keys.compact import find_indices
+from gensim_tfw2v.keys.keys import Keys
 from gensim_tfw2v.processes.threads import in_threads
 
 #: Function from provisional numbers of tags to their rows, -1 for unknown tags.
@@ -52,9 +55,9 @@ class Scan(OnDisk):
 
     Attributes
     ----------
-    words : list
-        Words by provisional id.
-    raw_vocab : dict
+    words : Keys or list
+        Words by provisional id; see `CountedParts`.
+    raw_vocab : dict or RawVocabulary
         Count of each word, in order of first occurrence, so that ties are sorted as in gensim.
     parts : list of (EncodedPart, Path or None)
         See `CountedParts`.
@@ -68,8 +71,8 @@ class Scan(OnDisk):
     """
 
     temporary: TemporaryFolder
-    words: list[Any]
-    raw_vocab: dict[Any, int]
+    words: Keys | list[Any]
+    raw_vocab: MutableMapping[Any, int]
     parts: list[tuple[EncodedPart, Path | None]]
     total_words: int
     corpus_count: int
@@ -95,8 +98,7 @@ class Scan(OnDisk):
         parent = self.temporary.folder.parent
         if self.drawn_corpus is not None:
             return encode_corpus(self.drawn_corpus, key_to_index, parent)
-        ids = map(key_to_index.get, self.words, repeat(UNKNOWN))
-        new_ids = np.fromiter(ids, ID, len(self.words))
+        new_ids = find_indices(key_to_index, self.words, UNKNOWN)
         with fresh_folder(parent) as temporary:
             part = renumber_parts(self.parts, temporary.folder, new_ids, rows)
             return EncodedCorpus(temporary, [part], rows is not None)
@@ -127,7 +129,11 @@ def scan_corpus(corpus: Corpus, parent: Parent = None, progress: Progress | None
     """
     with fresh_folder(parent) as temporary:
         words, counts, parts = corpus.count(temporary.folder, progress)
-        raw_vocab = dict(zip(words, counts.tolist(), strict=True))
+        raw_vocab: MutableMapping[Any, int]
+        if isinstance(words, Keys):
+            raw_vocab = RawVocabulary(words, counts)
+        else:
+            raw_vocab = dict(zip(words, counts.tolist(), strict=True))
         corpus_count = sum(part.n_sentences for part, _ in parts)
         drawn_corpus = corpus if corpus.is_drawn else None
         n_words = sum(part.n_raw_words for part, _ in parts)

@@ -5,6 +5,7 @@ The source is ``kernel/native/src/text/integers.cc``, which is compiled into the
 
 import ctypes
 import weakref
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,10 @@ from gensim_tfw2v.corpus import shard_files
 from gensim_tfw2v.corpus.integer_sentences import IntegerBatch
 from gensim_tfw2v.corpus.scanner import call, library
 from gensim_tfw2v.corpus.shard_files import ID, UNKNOWN, Ids
+from gensim_tfw2v.keys.compact import is_large
+from gensim_tfw2v.keys.integer_keys import IntegerKeys
+
+INT64_POINTER = ctypes.POINTER(ctypes.c_int64)
 
 #: Maximum number of different integers: their indices are int32.
 MAX_WORDS = 2**31 - 1
@@ -74,10 +79,17 @@ class IntegerTable:
         self._size = functions.tfw2v_integers_number(self._pointer)
         return entries
 
-    def words(self) -> list[int]:
-        """Return all integers, in the order of their indices."""
+    def words(self, folder: Path | None = None) -> IntegerKeys | list[int]:
+        """Return all integers, in the order of their indices, as a list if they are few.
+
+        The keys lie in files of `folder`.
+        """
+        if not self._size:
+            return []
         address = library().tfw2v_integers_values(self._pointer)
-        return np.frombuffer(ctypes.string_at(address, 8 * self._size), np.int64).tolist()
+        # the table's own memory, which is only read here
+        values = np.ctypeslib.as_array(ctypes.cast(address, INT64_POINTER), (self._size,))
+        return IntegerKeys(values, folder) if is_large(self._size) else values.tolist()
 
 
 class KnownIntegers:
@@ -95,11 +107,11 @@ class KnownIntegers:
             for index, word in enumerate(words)
             if not isinstance(word, NON_INTEGER_TYPES)
         }
-        keys = {index: key for index, key in integers.items() if -(2**63) <= key < 2**63}
-        values = np.fromiter(keys.values(), np.int64, len(keys))
+        fitting = {index: key for index, key in integers.items() if -(2**63) <= key < 2**63}
+        values = np.fromiter(fitting.values(), np.int64, len(fitting))
         # the last entry only keeps the array from being empty: `encode` reads it, at index -1, for
         # negative entries, but does not use it
-        self._entries = np.array([*keys, UNKNOWN], ID)
+        self._entries = np.array([*fitting, UNKNOWN], ID)
         self._table = IntegerTable()
         self._table.encode(IntegerBatch(values, np.array([len(values)]), 1))
 

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from gensim_tfw2v.corpus.shard_files import Progress
 from gensim_tfw2v.corpus.shards import EncodedPart
+from gensim_tfw2v.keys.keys import Keys
 
 
 class CountedParts(NamedTuple):
@@ -17,8 +18,9 @@ class CountedParts(NamedTuple):
 
     Attributes
     ----------
-    words : list
-        Words by provisional id, in order of first occurrence.
+    words : Keys or list
+        Words by provisional id, in order of first occurrence. Strings and integers are `Keys` if
+        there are at least `MIN_WORDS`.
     counts : ndarray of int64
         Occurrences of each word.
     parts : list of (EncodedPart, Path or None)
@@ -27,7 +29,7 @@ class CountedParts(NamedTuple):
         provisional id of each of these words.
     """
 
-    words: list[Any]
+    words: Keys | list[Any]
     counts: NDArray[np.int64]
     parts: list[tuple[EncodedPart, Path | None]]
 

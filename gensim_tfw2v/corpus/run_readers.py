@@ -20,6 +20,9 @@ logger = logging.getLogger(__name__)
 
 Run = Sequence[FileRange]
 
+#: Maximum number of parts per reader that are being read, or wait for the parts before them.
+PARTS_PER_READER = 4
+
 
 class Stopped(Exception):
     """Raised in a reader thread whose result is no longer needed."""
@@ -206,4 +209,6 @@ def read_runs(
         if progress:
             progress(*pool.total_progress())
 
-    return in_threads(read, enumerate(runs), report, pool.n_readers)
+    # parts that are read, but not merged yet, hold their words in memory
+    max_parts = PARTS_PER_READER * pool.n_readers
+    return in_threads(read, enumerate(runs), report, pool.n_readers, max_parts)

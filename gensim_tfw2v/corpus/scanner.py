@@ -21,9 +21,13 @@ from numpy.typing import NDArray
 from gensim_tfw2v import compiled_library
 from gensim_tfw2v.compiled_library import ScannerState, ShardCounts
 from gensim_tfw2v.corpus import shard_files
+from gensim_tfw2v.corpus.marks import NO_MARKS, Marks
 from gensim_tfw2v.corpus.shard_files import END, Ids, Progress, without_unknown, write_error
 from gensim_tfw2v.corpus.shards import EncodedPart, Shard
 from gensim_tfw2v.corpus.text_streams import CorpusDecodeError, bytes_read, open_stream
+from gensim_tfw2v.keys.compact import keys_of
+from gensim_tfw2v.keys.keys import Keys
+from gensim_tfw2v.keys.string_keys import StringKeys
 
 BLOCK_BYTES = 1 << 18  # bytes per read
 
@@ -102,14 +106,16 @@ class WordCounter:
         call(words_add, self.pointer, text, len(text), address, indices.ctypes.data)
         return indices
 
-    def encode(self, text: bytes, n_words: int, add: bool = True) -> Ids | None:
-        """Return the index of each of `n_words` words, each followed by a zero byte.
+    def encode(
+        self, text: bytes, n_words: int, add: bool = True, marks: Marks = NO_MARKS
+    ) -> Ids | None:
+        """Return the index of each of `n_words` words, each followed by a zero byte, and the marks.
 
         Returns None if a word contains a zero byte. With `add`, the words are counted, and new ones
         are added. Otherwise new words have the index `UNKNOWN`. The zero bytes are stored with the
         words, so words that the method `add` has added are not found.
         """
-        indices = np.empty(n_words, np.int32)
+        entries = np.empty(n_words + len(marks.places), np.int32)
         are_encoded = call(
             library().tfw2v_words_encode,
             self.pointer,
@@ -117,9 +123,12 @@ class WordCounter:
             len(text),
             n_words,
             add,
-            indices.ctypes.data,
+            marks.places.ctypes.data,
+            marks.entries.ctypes.data,
+            len(marks.places),
+            entries.ctypes.data,
         )
-        return indices if are_encoded else None
+        return entries if are_encoded else None
 
     def encoded_words(self) -> list[str]:
         """Return the words that `encode` has added.
@@ -155,14 +164,28 @@ class KnownWords(WordCounter):
     """
 
     def __init__(self, key_to_index: Mapping[Any, int]) -> None:
+        super().__init__()
+        if (keys := keys_of(key_to_index)) is not None:
+            self.ids = self._add_keys(keys)
+            return
         ids = {
             word: index
             for word, index in key_to_index.items()
             if isinstance(word, str) and word and "\n" not in word
         }
-        super().__init__()
         self.add("".join(f"{word}\n" for word in ids).encode("utf-8", "surrogatepass"))
         self.ids = np.fromiter(ids.values(), np.int32, len(ids))
+
+    def _add_keys(self, keys: Keys) -> Ids:
+        """Add compact keys; return the ids of those that were not left out."""
+        if not isinstance(keys, StringKeys):
+            return np.zeros(0, np.int32)
+        can_occur = ~keys.contain(b"\n")
+        can_occur[np.diff(keys.offsets) == 0] = False
+        ids = np.flatnonzero(can_occur).astype(np.int32)
+        for text in (keys if len(ids) == len(keys) else keys.select(ids)).joined_blocks(b"\n"):
+            self.add(text)
+        return ids
 
     def save(self, folder: Path) -> None:
         """Write the vocabulary to files in a folder, for remote machines."""

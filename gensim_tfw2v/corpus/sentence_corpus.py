@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from gensim_tfw2v.corpus import shard_files
+from gensim_tfw2v.corpus.compact_word_ids import known_word_ids
 from gensim_tfw2v.corpus.integer_sentences import (
     IntegerBatch,
     Integers,
@@ -19,7 +20,7 @@ from gensim_tfw2v.corpus.protocol import Corpus, CountedParts
 from gensim_tfw2v.corpus.sentences import Batch, batch_objects
 from gensim_tfw2v.corpus.shard_files import END, FIRST_TAG, Ids, Progress
 from gensim_tfw2v.corpus.shards import EncodedPart, Shard, save_shard
-from gensim_tfw2v.corpus.word_ids import KnownWordIds, WordIds
+from gensim_tfw2v.corpus.word_ids import WordIds
 from gensim_tfw2v.processes.threads import in_threads
 
 #: Maximum entries of a shard. It is small because progress is reported only after each shard, and
@@ -44,15 +45,15 @@ class BatchedCorpus(Corpus):
 
     def count(self, folder: Path, progress: Progress | None) -> CountedParts:
         """Number and count the words."""
-        ids = WordIds()
+        ids = WordIds(folder)
         part = self._save(ids, folder, progress)
-        return CountedParts(ids.all_words(), ids.counts, [(part, None)])
+        return CountedParts(*ids.counted_words(), [(part, None)])
 
     def encode(
         self, key_to_index: Mapping[Any, int], folder: Path, progress: Progress | None
     ) -> list[EncodedPart]:
         """Write the corpus with the ids of a vocabulary."""
-        return [self._save(KnownWordIds(key_to_index), folder, progress)]
+        return [self._save(known_word_ids(key_to_index), folder, progress)]
 
     def _save(self, ids: WordIds, folder: Path, progress: Progress | None) -> EncodedPart:
         """Write the ids of the words to shards; return an `EncodedPart` without words.

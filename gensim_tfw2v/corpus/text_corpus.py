@@ -18,14 +18,13 @@ from gensim_tfw2v.corpus.run_readers import RunReader, read_runs
 from gensim_tfw2v.corpus.scanner import (
     FileRange,
     KnownWords,
-    WordCounter,
     bytes_of,
     library,
     scan,
-    words_of,
 )
 from gensim_tfw2v.corpus.shard_files import MAX_SENTENCE, Progress
 from gensim_tfw2v.corpus.shards import EncodedPart, save_ids
+from gensim_tfw2v.corpus.string_table import StringTable
 from gensim_tfw2v.messages import COMPRESSED
 
 BYTES_PER_RUN = 16 << 20  # approximate size of a run; scanning one takes about 0.1 s
@@ -72,17 +71,16 @@ class TextCorpus(Corpus):
         """Number and count the words of the files, as if these were concatenated."""
         if library() is None:
             return self._lines().count(folder, progress)
-        counter = WordCounter()
+        table = StringTable(folder, separator=b"\n")
         parts = list[tuple[EncodedPart, Path | None]]()
         with closing(self._read_runs(folder, None, progress)) as run_parts:
             for part in run_parts:  # `closing` stops all threads after an error
                 ids = folder / f"part{len(parts):05}.ids"
-                save_ids(ids, counter.add(part.words, part.counts))
-                # the new part has no words, to save memory: `counter` has them
+                save_ids(ids, table.add(part.words, part.counts))
+                # the new part has no words, to save memory: `table` has them
                 parts.append((EncodedPart(part.shards, part.n_raw_words, part.n_sentences), ids))
-        text, counts = words_of(counter.pointer)
-        del counter  # its table takes as much memory as the words
-        return CountedParts(text.decode().split("\n")[:-1], counts, parts)
+        words, counts = table.finish()
+        return CountedParts(words, counts, parts)
 
     def encode(
         self, key_to_index: Mapping[Any, int], folder: Path, progress: Progress | None

@@ -15,6 +15,7 @@ from gensim_tfw2v.corpus.protocol import Corpus, CountedParts
 from gensim_tfw2v.corpus.shard_files import END, FIRST_TAG, ID, UNKNOWN, Progress
 from gensim_tfw2v.corpus.shards import EncodedPart, Shard, save_ids, save_shard
 from gensim_tfw2v.corpus.weighted_shard import WeightedShard, insert_weights
+from gensim_tfw2v.keys.compact import find_indices
 
 #: Weight of a sentence on disk, little-endian on all machines.
 WEIGHT = np.dtype("<f4")
@@ -150,9 +151,8 @@ class WeightedCorpus(Corpus):
         All words are numbered first, because unknown words count, too, by their weights.
         """
         words, _, parts = self.count(folder, progress)
-        word_ids = map(key_to_index.get, words, repeat(UNKNOWN))
-        new_ids = np.fromiter(word_ids, ID, len(words))
-        return [renumber_parts(parts, folder, new_ids, None)]
+        ids = find_indices(key_to_index, words, UNKNOWN)
+        return [renumber_parts(parts, folder, ids, None)]
 
 
 def _save_weights(path: Path, weights: Iterable[NDArray[np.float32]]) -> NDArray[np.float32]:

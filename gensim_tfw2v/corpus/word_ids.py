@@ -5,18 +5,22 @@ read. Other objects are looked up in dictionaries.
 """
 
 import struct
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from itertools import count
+from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from gensim_tfw2v.corpus.integer_sentences import IntegerBatch
 from gensim_tfw2v.corpus.integer_table import IntegerTable, KnownIntegers
 from gensim_tfw2v.corpus.scanner import WordCounter, library, renumber
 from gensim_tfw2v.corpus.sentences import Batch
 from gensim_tfw2v.corpus.shard_files import END, ID, UNKNOWN, Ids
+from gensim_tfw2v.corpus.string_table import StringTable
 from gensim_tfw2v.corpus.strings import join_strings
+from gensim_tfw2v.keys.keys import Keys
 
 _pack = struct.Struct("<i").pack
 
@@ -28,9 +32,14 @@ class WordIds(dict[Any, bytes]):
     the first batch that breaks this rule, or contains a word with a null character, they are looked
     up in this dictionary, whose values are packed ids.
 
+    Parameters
+    ----------
+    folder : Path
+        Folder for temporary files.
+
     Attributes
     ----------
-    table : WordCounter, optional
+    table : StringTable, optional
         Table of all words so far, if they are strings; None once the dictionary is used.
     integers : IntegerTable, optional
         Table of all words so far, if they are integers; None once the dictionary is used.
@@ -38,17 +47,17 @@ class WordIds(dict[Any, bytes]):
         Words by id in the dictionary; empty while a table is used.
     n_words : int
         Number of different words so far.
-    counts : ndarray of int64
-        Occurrences of each word in the entries that were passed to `finish`.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, folder: Path) -> None:
         super().__init__()
-        self.table = None if library() is None else WordCounter()
+        self._folder = folder
+        self.table: Any = None if library() is None else StringTable(folder, separator=b"\0")
         self.integers: Any = None if library() is None else IntegerTable()
         self.words: list[Any] = []
         self.n_words = 0
-        self.counts = np.zeros(0, np.int64)
+        # occurrences of integers, and of words in the dictionary; the table of strings has its own
+        self._counts = np.zeros(0, np.int64)
 
     def __missing__(self, word: Hashable) -> bytes:
         word_id = self[word] = _pack(len(self.words))
@@ -63,29 +72,44 @@ class WordIds(dict[Any, bytes]):
         """
         return None if self.table is None else join_strings(sentences)
 
-    def all_words(self) -> list[Any]:
-        """Return all words, in the order of their ids."""
-        if self.integers:
-            return self.integers.words()
-        return self.words if self.table is None else self.table.encoded_words()
+    def counted_words(self) -> tuple[Keys | list[Any], NDArray[np.int64]]:
+        """Return all words and their counts by id; nothing can be added to the tables later."""
+        if self.table:
+            words, counts = self.table.finish()
+            return words, counts
+        words = self.integers.words(self._folder) if self.integers else self.words
+        return words, self._counts
 
     def encode(self, batch: Batch | IntegerBatch) -> Ids:
         """Return the entries of a batch: the ids of its words, and its marks."""
         if isinstance(batch, IntegerBatch):
             return self._encode_integers(batch)
-        ids = self._look_up(batch)
-        if ids is None:
-            ids = np.frombuffer(b"".join(map(self.__getitem__, batch.words)), ID)
-        return np.insert(ids, batch.indices, batch.marks)
+        entries = self._look_up(batch)
+        if entries is None:
+            entries = batch.marks.insert(self._ids_of(batch.words))
+            self._count(entries)
+        return entries
+
+    def _ids_of(self, words: Iterable[Any]) -> Ids:
+        """Return the ids of words from the dictionary."""
+        return np.frombuffer(b"".join(map(self.__getitem__, words)), ID)
+
+    def _count(self, entries: Ids) -> None:
+        """Count the ids in entries."""
+        counts = np.bincount(np.maximum(entries, END) + 1)[1:]
+        short_counts, long_counts = sorted((self._counts, counts), key=len)
+        long_counts[: len(short_counts)] += short_counts
+        self._counts = long_counts
 
     def _encode_integers(self, batch: IntegerBatch) -> Ids:
         """Return the entries of a batch of integers, from the table or from the dictionary."""
         if self._prepare_integer_table(batch):
             entries: Ids = self.integers.encode(batch)
             self.n_words = max(self.n_words, len(self.integers))
-            return entries
-        ids = np.frombuffer(b"".join(map(self.__getitem__, batch.values.tolist())), ID)
-        return np.insert(ids, batch.ends(), END)
+        else:
+            entries = np.insert(self._ids_of(batch.values.tolist()), batch.ends(), END)
+        self._count(entries)
+        return entries
 
     def _prepare_integer_table(self, batch: IntegerBatch) -> bool:
         """Return whether the table of integers can be used.
@@ -99,13 +123,14 @@ class WordIds(dict[Any, bytes]):
     def _use_dictionary(self) -> None:
         """Move the words of the tables to the dictionary."""
         if self.integers or self.table:
-            self.words = self.all_words()
+            words, self._counts = self.counted_words()
+            self.words = list(words)
         self.table = None
         self.integers = None
         self.update(zip(self.words, map(_pack, count()), strict=False))
 
     def _look_up(self, batch: Batch) -> Ids | None:
-        """Return the ids of a batch's words from the table of strings.
+        """Return the entries of a batch from the table of strings.
 
         If the table can't be used, all words so far are moved to the dictionary, and the result is
         None.
@@ -114,19 +139,17 @@ class WordIds(dict[Any, bytes]):
             self._use_dictionary()
         if self.table is None:
             return None
-        ids = None if batch.text is None else self.table.encode(batch.text, batch.n_words)
-        if ids is None:
+        entries: Ids | None = None
+        if batch.text is not None:
+            entries = self.table.encode(batch.text, batch.n_words, batch.marks)
+        if entries is None:
             self._use_dictionary()
         else:
             self.n_words = len(self.table)
-        return ids
+        return entries
 
     def finish(self, entries: Ids) -> Ids:
-        """Count the ids in the entries of a shard, and return the entries unchanged."""
-        counts = np.bincount(np.maximum(entries, END) + 1)[1:]
-        short_counts, long_counts = sorted((self.counts, counts), key=len)
-        long_counts[: len(short_counts)] += short_counts
-        self.counts = long_counts
+        """Return the entries of a shard as they are written."""
         return entries
 
 
@@ -137,12 +160,13 @@ class KnownWordIds(WordIds):
     """
 
     def __init__(self, key_to_index: Mapping[Any, int]) -> None:
-        super().__init__()
+        super().__init__(Path())
         self.words = list(key_to_index)
         if self.integers is not None:
             self.integers = KnownIntegers.among(self.words)
         self.n_words = len(self.words)
         self._ids = np.fromiter(key_to_index.values(), np.int32, len(key_to_index))
+        self.table = None if self.table is None else WordCounter()
         text = self.join([self.words])
         if self.table is not None and (
             text is None or self.table.encode(text, len(self.words)) is None
@@ -162,12 +186,15 @@ class KnownWordIds(WordIds):
             self.update(zip(self.words, map(_pack, count()), strict=False))
 
     def _look_up(self, batch: Batch) -> Ids | None:
-        ids = None
+        entries: Ids | None = None
         if self.table is not None and batch.text is not None:
-            ids = self.table.encode(batch.text, batch.n_words, add=False)
-        if ids is None:
+            entries = self.table.encode(batch.text, batch.n_words, False, batch.marks)
+        if entries is None:
             self._fill_dictionary()
-        return ids
+        return entries
+
+    def _count(self, entries: Ids) -> None:
+        """Do nothing: a vocabulary has its counts."""
 
     def finish(self, entries: Ids) -> Ids:
         """Return the entries of a shard with the vocabulary's ids, without unknown words."""

@@ -93,6 +93,11 @@ class CompiledEngine(Engine):
         """Return True: the walks are drawn by an op."""
         return True
 
+    @property
+    def maps_arrays(self) -> bool:
+        """Return True: an op maps arrays."""
+        return True
+
     def shard_ops(self) -> ShardOps:
         """See `Engine.shard_ops`."""
         return CompiledShardOps()

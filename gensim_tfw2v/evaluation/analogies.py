@@ -1,7 +1,7 @@
 """Analogies ("a is to b as c is to ?") by vector offset, in the two usual metrics."""
 
 import os
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -11,7 +11,8 @@ from gensim.models import KeyedVectors
 from gensim_tfw2v.evaluation.sets import Question, find_shipped, read_questions
 from gensim_tfw2v.keyed import with_keys
 from gensim_tfw2v.messages import quoted
-from gensim_tfw2v.typed_words import typed_form
+from gensim_tfw2v.row_blocks import row_blocks
+from gensim_tfw2v.typed_words import find_rows
 
 Metric = Literal["gensim", "all"]
 
@@ -22,7 +23,7 @@ NAMED_SETS = {"questions-words": "questions-words.txt"}
 GENSIM_RESTRICT_VOCAB = 30_000
 
 #: Maximum size of a block of scores, in bytes.
-BLOCK_BYTES = 64 * 2**20
+BLOCK_BYTES = 16 * 2**20
 
 #: Number of nearest words that gensim considers; its answer is the first that is not an input.
 N_CANDIDATES = 5
@@ -173,76 +174,128 @@ def evaluate_analogies(
         restrict_vocab = GENSIM_RESTRICT_VOCAB
     fold = str.upper if case_insensitive else str
     vectors = with_keys(vectors)
-    words = []
-    for key in vectors.index_to_key[: restrict_vocab or None]:
-        form = typed_form(key)
-        # a key without a typed form is in no question, but its vector is a candidate
-        words.append(key if form is None else fold(form))
-    vocabulary = set(words)
-    known_questions: dict[str, list[Question]] = {}
-    for name, section in sections.items():
-        folded_questions = [tuple(fold(word) for word in question) for question in section]
-        known_questions[name] = [q for q in folded_questions if vocabulary.issuperset(q)]
+    folded_sections = {
+        name: [tuple(fold(word) for word in question) for question in section]
+        for name, section in sections.items()
+    }
+    words = {word for section in folded_sections.values() for q in section for word in q}
+    n_words = min(len(vectors), restrict_vocab or len(vectors))
+    rows = find_rows(vectors, words, n_words, fold)
+    known_questions: dict[str, list[Question]] = {
+        name: [question for question in section if rows.keys() >= set(question)]
+        for name, section in folded_sections.items()
+    }
     all_questions = [question for section in known_questions.values() for question in section]
-    answers = _answer(vectors, words, all_questions)
+    answers = _answer(vectors, n_words, rows, all_questions)
     scores = []
     for name, section in known_questions.items():
-        n_correct = sum(next(answers) == question[3] for question in section)
+        n_correct = sum(next(answers) in rows[question[3]] for question in section)
         scores.append(SectionScore(name, len(sections[name]), len(section), n_correct))
     return AnalogyScore(metric, tuple(scores))
 
 
 def _answer(
-    vectors: KeyedVectors, words: Sequence[str], folded_questions: Sequence[Question]
-) -> Iterator[str | None]:
-    """Yield gensim's answer to each question.
+    vectors: KeyedVectors,
+    n_words: int,
+    rows: Mapping[str, list[int]],
+    questions: Sequence[Question],
+) -> Iterator[int | None]:
+    """Yield gensim's answer to each question: the row of a word, or None without any.
 
-    `words` are the first keys of `vectors`, among which answers are searched, in the form that
-    questions contain.
+    Answers are searched among the first `n_words` words. `rows` contains the rows of each word of
+    the questions, several for variants in case.
 
-    The scores of a block of questions are one matrix product. gensim reads all vectors for each
-    question, which takes 5 to 30 times as long. gensim's code is called only if the two highest
-    scores differ by less than rounding errors, or if many variants of the input words exist.
+    All vectors are read once, and the scores of a block of questions and of words are one matrix
+    product. gensim reads all vectors for each question, which takes 5 to 30 times as long. gensim's
+    code is called only if the two highest scores differ by less than rounding errors, or if many
+    variants of the input words exist.
     """
-    rows: dict[str, list[int]] = {}
-    for row, word in enumerate(words):
-        rows.setdefault(word, []).append(row)
+    if not questions:
+        return
     vectors.fill_norms()
-    norms = vectors.norms[: len(words)]
-    # Words whose vectors are zeros have scores of NaN, which are replaced below. The scores of a
-    # question that contains such a word are all NaN. They fail the comparison with `margin`, so
-    # gensim's code answers the question.
-    with np.errstate(invalid="ignore"):
-        unit = (vectors.vectors[: len(words)] / norms[:, None]).astype(np.float32)
     # Two scores whose difference exceeds this margin are in the same order in gensim's code. The
     # margin was chosen, not derived: 64 eps for unit vectors, times 3, because b - a + c has a norm
     # of up to 3. The rounding errors of a score are much smaller, about 6 eps in random vectors of
     # 100 to 1,000 floats.
     margin = 3 * 64 * max(np.finfo(np.float32).eps, np.finfo(vectors.vectors.dtype).eps)
 
-    block_size = max(1, BLOCK_BYTES // (4 * max(1, len(words))))
-    for start in range(0, len(folded_questions), block_size):
-        block = folded_questions[start : start + block_size]
-        a, b, c = np.array([[rows[word][0] for word in question[:3]] for question in block]).T
-        scores = (unit[b] + unit[c] - unit[a]) @ unit.T  # [questions, words]
-        scores[:, norms == 0] = -np.inf
-        for question, row_scores in zip(block, scores, strict=True):
-            inputs = question[:3]
-            input_rows = [row for word in set(inputs) for row in rows[word]]
-            row_scores[input_rows] = -np.inf
-            best_row = int(row_scores.argmax())
-            highest = float(row_scores[best_row])
-            row_scores[best_row] = -np.inf
-            # gensim considers only five candidates, which may all be variants of the inputs
-            n_variants = len(input_rows) - 3
-            if highest - float(row_scores.max()) > margin and n_variants < N_CANDIDATES:
-                yield words[best_row]
-                continue
-            # pass keys rather than rows: if keys are integers, gensim would take rows for keys
-            key_a, key_b, key_c = (vectors.index_to_key[rows[word][0]] for word in inputs)
-            neighbours = vectors.most_similar(
-                [key_b, key_c], [key_a], topn=N_CANDIDATES, restrict_vocab=len(words)
-            )
-            candidates = [words[vectors.get_index(key)] for key, _ in neighbours]
-            last_candidate = candidates[-1] if candidates else None
-            yield next((word for word in candidates if word not in inputs), last_candidate)
+    input_rows = [[row for word in set(q[:3]) for row in rows[word]] for q in questions]
+    a, b, c = np.array([[rows[word][0] for word in q[:3]] for q in questions]).T
+    queries = _unit_rows(vectors, b)
+    queries += _unit_rows(vectors, c)
+    queries -= _unit_rows(vectors, a)
+    best_rows, leads = _find_best(vectors, n_words, queries, input_rows)
+    for index, question in enumerate(questions):
+        # gensim considers only five candidates, which may all be variants of the inputs
+        n_variants = len(input_rows[index]) - 3
+        if leads[index] > margin and n_variants < N_CANDIDATES:
+            yield int(best_rows[index])
+            continue
+        # pass keys rather than rows: if keys are integers, gensim would take rows for keys
+        key_a, key_b, key_c = (vectors.index_to_key[rows[word][0]] for word in question[:3])
+        neighbours = vectors.most_similar(
+            [key_b, key_c], [key_a], topn=N_CANDIDATES, restrict_vocab=n_words
+        )
+        candidates = [vectors.get_index(key) for key, _ in neighbours]
+        last_candidate = candidates[-1] if candidates else None
+        yield next((row for row in candidates if row not in input_rows[index]), last_candidate)
+
+
+def _unit_rows(vectors: KeyedVectors, rows: np.ndarray | slice) -> np.ndarray:
+    """Return rows of vectors, scaled to length 1, as float32; zeros become NaN."""
+    with np.errstate(invalid="ignore"):
+        unit_rows = vectors.vectors[rows] / vectors.norms[rows, None]
+    return unit_rows.astype(np.float32, copy=False)
+
+
+def _find_best(
+    vectors: KeyedVectors, n_words: int, queries: np.ndarray, input_rows: Sequence[list[int]]
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return, for each query, the row with the highest score, and its lead over the second row.
+
+    Rows of zeros, and each query's `input_rows`, are left out. A lead is NaN if a score is NaN,
+    as all scores of a query are that contains a row of zeros.
+
+    Parameters
+    ----------
+    vectors : KeyedVectors
+        Vectors with norms.
+    n_words : int
+        Number of words that are searched, the first ones.
+    queries : numpy.ndarray
+        Sums of unit vectors, [n, D].
+    input_rows : sequence of list of int
+        Rows of the words of each query, [n].
+    """
+    best_rows = np.zeros(len(queries), np.int64)
+    highest, second = np.full((2, len(queries)), -np.inf, np.float32)
+    # all pairs of an input row and its query, ordered by the rows
+    excluded_rows = np.array([row for rows in input_rows for row in rows])
+    excluded_queries = np.repeat(np.arange(len(queries)), [len(rows) for rows in input_rows])
+    order = np.argsort(excluded_rows, kind="stable")
+    excluded_rows, excluded_queries = excluded_rows[order], excluded_queries[order]
+    for block in row_blocks(vectors.vectors, n_words):
+        unit = _unit_rows(vectors, block)
+        is_zero = vectors.norms[block] == 0
+        n_queries = max(1, BLOCK_BYTES // (4 * len(unit)))
+        for start in range(0, len(queries), n_queries):
+            part = slice(start, start + n_queries)
+            scores = queries[part] @ unit.T  # [queries, words]
+            scores[:, is_zero] = -np.inf
+            first, last = np.searchsorted(excluded_rows, (block.start, block.stop))
+            query_ids = excluded_queries[first:last] - start
+            is_in_part = (query_ids >= 0) & (query_ids < len(scores))
+            columns = excluded_rows[first:last][is_in_part] - block.start
+            scores[query_ids[is_in_part], columns] = -np.inf
+            query_ids = np.arange(len(scores))
+            columns = scores.argmax(axis=1)
+            block_highest = scores[query_ids, columns]
+            scores[query_ids, columns] = -np.inf
+            is_higher = block_highest > highest[part]
+            best_rows[part][is_higher] = block.start + columns[is_higher]
+            # np.maximum and np.minimum return NaN if either number is
+            lower = np.minimum(highest[part], block_highest)
+            second[part] = np.maximum.reduce([second[part], lower, scores.max(axis=1)])
+            highest[part] = np.maximum(highest[part], block_highest)
+    with np.errstate(invalid="ignore"):  # infinity minus infinity is NaN
+        return best_rows, highest - second

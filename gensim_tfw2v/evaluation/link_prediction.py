@@ -128,8 +128,11 @@ def evaluate_edges(
     folds = np.concatenate([rng.permutation(n_used), rng.permutation(n_used)]) % N_FOLDS
 
     products = np.einsum("nd,nd->n", vectors.vectors[first], vectors.vectors[second])
-    norms = np.maximum(np.linalg.norm(vectors.vectors, axis=1), np.finfo(np.float32).tiny)
-    cosines = products / norms[first] / norms[second]
+    first_norms, second_norms = (
+        np.maximum(np.linalg.norm(vectors.vectors[rows], axis=1), np.finfo(np.float32).tiny)
+        for rows in (first, second)
+    )
+    cosines = products / first_norms / second_norms
     auc = {"cosine": area_under_curve(cosines, is_edge)}
     auc["dot_product"] = area_under_curve(products, is_edge)
     for name, operator in OPERATORS.items():

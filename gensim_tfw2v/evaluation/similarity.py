@@ -12,7 +12,7 @@ from scipy import stats
 from gensim_tfw2v.evaluation.sets import find_shipped, read_pairs
 from gensim_tfw2v.keyed import with_keys
 from gensim_tfw2v.messages import quoted
-from gensim_tfw2v.typed_words import has_key, typed_form
+from gensim_tfw2v.typed_words import find_rows, has_key
 
 NAMED_SETS = {"ws353": "wordsim353.tsv", "simlex999": "simlex999.txt"}
 """File names of the sets that come with gensim, by name: WordSim-353 and SimLex-999.
@@ -98,12 +98,9 @@ def evaluate_pairs(
     rated_pairs = read_pairs(find_shipped(NAMED_SETS, pairs))
     fold = str.upper if case_insensitive else str
     vectors = with_keys(vectors)
-    keys = {}
-    # reversed, so that the first of several variants replaces the later ones
-    for key in reversed(vectors.index_to_key[:restrict_vocab]):
-        form = typed_form(key)
-        if form is not None:
-            keys[fold(form)] = key
+    words = {fold(word) for first, second, _ in rated_pairs for word in (first, second)}
+    rows = find_rows(vectors, words, restrict_vocab, fold)
+    keys = {word: vectors.index_to_key[variants[0]] for word, variants in rows.items()}
     ratings = []
     cosines = []
     for first, second, rating in rated_pairs:

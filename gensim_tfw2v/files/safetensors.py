@@ -9,11 +9,12 @@ import math
 import os
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 import numpy as np
 
 from gensim_tfw2v.messages import quoted, strict_json
+from gensim_tfw2v.row_blocks import row_blocks
 
 #: NumPy's names of the types of elements, by the format's names.
 DTYPES = {
@@ -30,9 +31,6 @@ DTYPES = {
     "U32": "<u4",
     "U64": "<u8",
 }
-
-#: Number of rows that are converted and written at a time.
-ROWS_AT_A_TIME = 1 << 14
 
 #: Key in the header whose value is the file's metadata.
 METADATA = "__metadata__"
@@ -51,31 +49,47 @@ def write_tensors(
     `tensors` contains, by name, the type of each tensor, and arrays whose concatenated rows are the
     tensor.
     """
+    shapes = {
+        name: (dtype, [sum(map(len, arrays)), *arrays[0].shape[1:]])
+        for name, (dtype, arrays) in tensors.items()
+    }
+    with path.open("wb") as file:
+        file.write(tensor_header(shapes, metadata))
+        for dtype, arrays in tensors.values():
+            for array in arrays:
+                for block in row_blocks(array):
+                    np.ascontiguousarray(array[block], DTYPES[dtype]).tofile(file)
+
+
+def tensor_header(
+    tensors: Mapping[str, tuple[str, Sequence[int]]], metadata: Mapping[str, str] | None = None
+) -> bytes:
+    """Return the bytes of a file before its elements.
+
+    `tensors` contains the type and the shape of each tensor, by name. The number of bytes is a
+    multiple of 8.
+    """
     header: dict[str, Any] = {METADATA: dict(metadata)} if metadata else {}
     end = 0
-    for name, (dtype, arrays) in tensors.items():
-        n_rows = sum(len(array) for array in arrays)
-        header[name] = _entry(dtype, [n_rows, *arrays[0].shape[1:]], end)
+    for name, (dtype, shape) in tensors.items():
+        header[name] = _entry(dtype, shape, end)
         end = header[name]["data_offsets"][1]
     text = json.dumps(header).encode()
     text += b" " * (-len(text) % 8)
-    with path.open("wb") as file:
-        file.write(len(text).to_bytes(8, "little") + text)
-        for dtype, arrays in tensors.values():
-            for array in arrays:
-                for rows in np.array_split(array, 1 + len(array) // ROWS_AT_A_TIME):
-                    np.ascontiguousarray(rows, DTYPES[dtype]).tofile(file)
+    return len(text).to_bytes(8, "little") + text
 
 
 def read_tensors(
     path: Path,
     dtypes: Mapping[str, str],
     check_metadata: Callable[[Mapping[str, str]], object] = lambda metadata: None,
+    is_mapped: bool = False,
 ) -> dict[str, np.ndarray]:
     """Read all tensors of a file. Its tensors must be among `dtypes`, which maps names to types.
 
     `check_metadata` is called with the file's metadata before names and types are checked, so that
-    it can raise a more specific error.
+    it can raise a more specific error. If `is_mapped`, arrays are mapped from the file, read-only,
+    instead of read.
 
     Raises
     ------
@@ -100,11 +114,25 @@ def read_tensors(
             end = expected_entry["data_offsets"][1]
         if end != data_bytes:
             raise ValueError(f"has {data_bytes:,} bytes of elements, expected {end:,}")
-        shapes = {name: entry["shape"] for name, entry in header.items()}
-        return {
-            name: np.fromfile(file, DTYPES[dtypes[name]], math.prod(shape)).reshape(shape)
-            for name, shape in shapes.items()
-        }
+        tensors = {}
+        for name, entry in header.items():
+            offset = 8 + header_bytes + entry["data_offsets"][0]
+            tensors[name] = _read_tensor(file, dtypes[name], entry["shape"], offset, is_mapped)
+        return tensors
+
+
+def _read_tensor(
+    file: BinaryIO, dtype_name: str, shape: Sequence[int], offset: int, is_mapped: bool
+) -> np.ndarray:
+    """Read or map a tensor whose elements start at an offset of an open file."""
+    dtype = np.dtype(DTYPES[dtype_name])
+    n_elements = math.prod(shape)
+    # Other programs may write elements to unaligned addresses. BLAS would copy such an array. An
+    # array without elements cannot be mapped.
+    if is_mapped and n_elements and offset % dtype.itemsize == 0:
+        return np.memmap(file, dtype, "r", offset, tuple(shape))
+    file.seek(offset)
+    return np.fromfile(file, dtype, n_elements).reshape(shape)
 
 
 def _entry(dtype: str, shape: Sequence[int], start: int) -> dict[str, Any]:

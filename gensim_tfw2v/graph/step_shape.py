@@ -31,6 +31,9 @@ MIN_EPOCH_STEPS = 512
 #: Number of positions in a block.
 BLOCK_SIZE = 32
 
+#: gensim's learning rate, for which the sizes were chosen.
+DEFAULT_ALPHA = 0.025
+
 
 @dataclass(frozen=True)
 class StepShape:
@@ -113,7 +116,7 @@ def choose_step_shape(
     tokens: int,
     window: int,
     pairs: float,
-    alpha: float = 0.025,
+    alpha: float = DEFAULT_ALPHA,
     vector_size: int = 100,
     negative_shards: int = 1,
 ) -> StepShape:
@@ -154,14 +157,19 @@ def choose_step_shape(
 
 
 def problem_step_shape(problem: Any) -> StepShape:
-    """Choose the sizes of a step for a `gensim_tfw2v.engines.problem.Problem`."""
+    """Choose the sizes of a step for a `gensim_tfw2v.engines.problem.Problem`.
+
+    Adagrad scales updates itself, and needs a large `alpha`. Steps for the effective step of this
+    `alpha` without Adagrad would have two words each, and training would take forty times as long.
+    """
     options = problem.options
+    adapts_alpha = options.regime is not None and options.regime.adapts_alpha
     return choose_step_shape(
         options.objective,
         tokens=problem.tokens,
         window=problem.window,
         pairs=problem.pairs,
-        alpha=options.alpha,
+        alpha=DEFAULT_ALPHA if adapts_alpha else options.alpha,
         vector_size=options.vector_size,
         negative_shards=options.negative_shards,
     )

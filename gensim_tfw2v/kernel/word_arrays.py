@@ -2,12 +2,44 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from gensim_tfw2v.kernel.tables import Tables
+
+#: Number of words that are computed at a time, so that temporary arrays are small.
+WORDS_AT_A_TIME = 1 << 18
+
+
+def blocks(n_words: int) -> Iterator[slice]:
+    """Yield the rows of at most `WORDS_AT_A_TIME` words at a time."""
+    for first in range(0, n_words, WORDS_AT_A_TIME):
+        yield slice(first, min(first + WORDS_AT_A_TIME, n_words))
+
+
+def survival(thresholds: Any, dtype: Any = np.float32) -> np.ndarray:
+    """Return the probability of each word to survive subsampling, [V], from ``sample_int``."""
+    keep = np.empty(len(thresholds), dtype)
+    for words in blocks(len(keep)):
+        keep[words] = (np.array(thresholds[words], np.float64) + 1) / 2**32
+    return keep
+
+
+def count_kept(counts: np.ndarray, keep: np.ndarray) -> tuple[float, float]:
+    """Return the expected number of tokens that survive subsampling: of all words, and the largest.
+
+    Blocks are added in the order of NumPy's ``sum``, so the sum has the same bits.
+    """
+    if len(counts) <= WORDS_AT_A_TIME:
+        kept_counts = counts * keep
+        return float(kept_counts.sum()), float(kept_counts.max(initial=0.0))
+    middle = len(counts) // 2
+    middle -= middle % 8
+    first_sum, first_max = count_kept(counts[:middle], keep[:middle])
+    second_sum, second_max = count_kept(counts[middle:], keep[middle:])
+    return first_sum + second_sum, max(first_max, second_max)
 
 
 def alias_table(weights: np.ndarray, n_shards: int = 1) -> np.ndarray:
@@ -49,27 +81,58 @@ def alias_table(weights: np.ndarray, n_shards: int = 1) -> np.ndarray:
             table[shard::n_shards] = alias_table(weights[shard::n_shards])
             table[shard::n_shards, 1] = shard + n_shards * table[shard::n_shards, 1]
         return table
-    size = weights * (len(weights) / weights.sum())
-    is_heavy = size >= min(1.0, size.max())  # by rounding, even the maximum may be below 1
-    light = np.flatnonzero(~is_heavy)
-    heavy = np.flatnonzero(is_heavy)
-    prob = np.ones(len(size))
-    alias = np.arange(len(size))
-    if len(light):
-        # room[i] is the total free space in the buckets of the first i light words; the shape is
+    scale = len(weights) / weights.sum()  # a word's size, in buckets, is its weight * scale
+    min_heavy = min(1.0, weights.max() * scale)  # by rounding, even the maximum may be below 1
+    table = np.empty((len(weights), 2), np.int32)
+    heavy_blocks = []
+    for words in blocks(len(weights)):
+        table[words, 0] = 2**31 - 1
+        table[words, 1] = np.arange(words.start, words.stop)
+        heavy_words = np.flatnonzero(weights[words] * scale >= min_heavy)
+        heavy_blocks.append((words.start + heavy_words).astype(np.int32))
+    heavy = np.concatenate(heavy_blocks)
+    excess = np.cumsum(weights[heavy] * scale - 1.0)
+    end_of_room = 0.0  # total free space in the buckets of the light words of earlier blocks
+    n_emptied = 0  # number of heavy words that fit into this space, but for less than a bucket
+    for words in blocks(len(weights)):
+        size = weights[words] * scale
+        light = np.flatnonzero(size < min_heavy)
+        if not len(light):
+            continue
+        # room[i] is the total free space in the buckets before light word i; the shape is
         # [len(light) + 1]
-        room = np.concatenate([[0.0], np.cumsum(1.0 - size[light])])
-        excess = np.cumsum(size[heavy] - 1.0)
-        prob[light] = size[light]
+        room = np.cumsum(np.append(end_of_room, 1.0 - size[light]))
         filler = np.searchsorted(excess, room[:-1], side="right")
-        alias[light] = heavy[np.minimum(filler, len(heavy) - 1)]
-        # Each heavy word fills the room of light words until less than a bucket of it remains. Then
-        # there is room in its own bucket, which the next heavy word fills.
-        filled = room[np.minimum(np.searchsorted(room, excess[:-1]), len(light))]
-        prob[heavy[:-1]] = 1.0 - (filled - excess[:-1])
-        alias[heavy[:-1]] = heavy[1:]
-    limits = np.rint(np.clip(prob, 0.0, 1.0) * (2**31 - 1))
-    return np.stack([limits, alias], 1).astype(np.int32)
+        table[words.start + light, 0] = _limits(size[light])
+        table[words.start + light, 1] = heavy[np.minimum(filler, len(heavy) - 1)]
+        first, n_emptied = n_emptied, int(np.searchsorted(excess, room[-1], side="right"))
+        emptied = slice(first, n_emptied)
+        filled = room[np.searchsorted(room, excess[emptied])]
+        _let_next_word_fill(table, heavy, emptied, filled - excess[emptied])
+        end_of_room = float(room[-1])
+    if len(heavy) < len(weights):
+        remaining = slice(n_emptied, len(heavy))
+        _let_next_word_fill(table, heavy, remaining, end_of_room - excess[remaining])
+    return table
+
+
+def _limits(prob: np.ndarray) -> np.ndarray:
+    """Return probabilities as `alias_table` stores them."""
+    return np.rint(np.clip(prob, 0.0, 1.0) * (2**31 - 1))
+
+
+def _let_next_word_fill(
+    table: np.ndarray, heavy: np.ndarray, emptied: slice, room: np.ndarray
+) -> None:
+    """Set the buckets of heavy words, except the last one, in an `alias_table`.
+
+    A heavy word fills the room of light words until less than a bucket of it remains. Then there is
+    `room` in its own bucket, which the next heavy word fills.
+    """
+    next_words = heavy[emptied.start + 1 : emptied.stop + 1]
+    words = heavy[emptied][: len(next_words)]
+    table[words, 0] = _limits(1.0 - room[: len(words)])
+    table[words, 1] = next_words
 
 
 class Lists(NamedTuple):
@@ -122,7 +185,7 @@ class WordArrays(NamedTuple):
         cls,
         keep: np.ndarray,
         noise_weights: np.ndarray | None = None,
-        paths: tuple[Sequence[np.ndarray], Sequence[np.ndarray]] | None = None,
+        tree: Lists | None = None,
         lock: np.ndarray | None = None,
         negative_shards: int = 1,
         subwords: Lists | None = None,
@@ -130,7 +193,7 @@ class WordArrays(NamedTuple):
     ) -> WordArrays:
         """Make the arrays. `noise_weights` [V] are proportional to the probabilities of negatives.
 
-        `paths` are `points` and `codes` of `huffman_tree`; None without hierarchical softmax.
+        `tree` is a result of `huffman_tree`; None without hierarchical softmax.
         """
         noise = np.zeros((0, 2), np.int32)
         if noise_weights is not None:
@@ -138,7 +201,7 @@ class WordArrays(NamedTuple):
         return cls(
             keep=np.asarray(keep, np.float32),
             noise=noise,
-            tree=huffman_tree(*paths or ()),
+            tree=Lists.of(()) if tree is None else tree,
             lock=np.asarray([] if lock is None else lock, np.float32),
             subwords=Lists.of(()) if subwords is None else subwords,
             weights=np.asarray([] if weights is None else weights, np.float32),
@@ -151,9 +214,23 @@ def noise_shares(noise: np.ndarray, frequency: np.ndarray, n_shards: int) -> np.
     Negatives are drawn in proportion to `noise` [V] from the target's shard. Targets occur in
     proportion to `frequency` [V].
     """
-    shard = np.arange(len(noise)) % n_shards
-    target_sums, noise_sums = (np.bincount(shard, x)[shard] for x in (frequency, noise))
-    return noise / noise_sums * target_sums / frequency.sum()
+    total = frequency.sum()
+    target_sums, noise_sums = np.zeros((2, n_shards))
+    for words in blocks(len(noise)):
+        shard = np.arange(words.start, words.stop) % n_shards
+        target_sums = _add_to_shards(target_sums, shard, frequency[words])
+        noise_sums = _add_to_shards(noise_sums, shard, noise[words])
+    shares = np.empty(len(noise))
+    for words in blocks(len(noise)):
+        shard = np.arange(words.start, words.stop) % n_shards
+        shares[words] = noise[words] / noise_sums[shard] * target_sums[shard] / total
+    return shares
+
+
+def _add_to_shards(sums: np.ndarray, shard: np.ndarray, values: np.ndarray) -> np.ndarray:
+    """Return the sums of shards, [S], after adding values [n] of these shards one by one."""
+    shards = np.append(np.arange(len(sums)), shard)
+    return np.bincount(shards, np.append(sums, values))
 
 
 def pair_rates(
@@ -162,7 +239,7 @@ def pair_rates(
     skipgram: bool,
     negative: int,
     noise: np.ndarray | None,
-    paths: Sequence[np.ndarray] | None,
+    tree: Lists | None,
     tags: np.ndarray | Sequence[float] = (),
 ) -> Tables:
     """Return the mean number of predictions per position that each row takes part in.
@@ -180,8 +257,8 @@ def pair_rates(
         gensim's parameter.
     noise : ndarray [V], optional
         Weight of each word as a negative.
-    paths : sequence of ndarray, optional
-        Nodes of each word's path, with hierarchical softmax.
+    tree : Lists, optional
+        Path of each word, with hierarchical softmax: see `WordArrays`.
     tags : ndarray [N], optional
         For each tag of documents, the fraction of the positions that have it as an input.
 
@@ -192,21 +269,30 @@ def pair_rates(
     """
     predictions = pairs + np.sum(tags) if skipgram else 1.0
     n_targets = 0.0
-    outputs: np.ndarray = np.zeros(0)
-    nodes: np.ndarray = np.zeros(0)
+    outputs = np.zeros(0, np.float32)
+    nodes = np.zeros(0, np.float32)
     if negative:
         assert noise is not None
         n_targets += 1 + negative
-        outputs = predictions * (frequency + negative * noise / noise.sum())
-    if paths is not None:
-        lengths = np.fromiter(map(len, paths), np.int64, len(paths))
+        noise_sum = noise.sum()
+        outputs = np.empty(len(frequency), np.float32)
+        for words in blocks(len(frequency)):
+            negatives = negative * noise[words] / noise_sum
+            outputs[words] = predictions * (frequency[words] + negatives)
+    if tree is not None:
+        lengths = np.diff(tree.offsets)
         n_targets += float(frequency @ lengths)
-        node_frequencies = np.repeat(frequency, lengths)
-        nodes = predictions * np.bincount(
-            np.concatenate(paths), node_frequencies, minlength=len(frequency)
-        )
-    inputs = np.append(frequency * pairs, tags) * n_targets
-    return Tables(*(rate.astype(np.float32) for rate in (inputs, outputs, nodes)))
+        node_frequencies = np.zeros(len(frequency))
+        for words in blocks(len(frequency)):
+            first, last = tree.offsets[words.start], tree.offsets[words.stop]
+            path_frequencies = np.repeat(frequency[words], lengths[words])
+            np.add.at(node_frequencies, tree.entries[first:last] // 2, path_frequencies)
+        nodes = (predictions * node_frequencies).astype(np.float32)
+    inputs = np.empty(len(frequency) + len(tags), np.float32)
+    for words in blocks(len(frequency)):
+        inputs[words] = frequency[words] * pairs * n_targets
+    inputs[len(frequency) :] = np.asarray(tags) * n_targets
+    return Tables(inputs, outputs, nodes)
 
 
 def huffman_tree(points: Sequence[np.ndarray] = (), codes: Sequence[np.ndarray] = ()) -> Lists:

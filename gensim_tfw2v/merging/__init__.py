@@ -10,8 +10,10 @@ from typing import NamedTuple
 
 import numpy as np
 
+from gensim_tfw2v.files.mapped import is_mapped, new_like
 from gensim_tfw2v.merging.concatenated_rows import Piece, Table
 from gensim_tfw2v.merging.methods import METHODS, Merging, find_method
+from gensim_tfw2v.row_blocks import row_blocks
 from gensim_tfw2v.weight_tables import OUTPUT_LAYER
 
 __all__ = ["METHODS", "MergeReport", "Merged", "Merging", "SubModel", "merge"]
@@ -31,7 +33,8 @@ ROW_KINDS = {array.table: array.rows_of for array in OUTPUT_LAYER} | {SUBWORDS: 
 class SubModel(NamedTuple):
     """A model of some of the V words of a vocabulary.
 
-    The arrays are read in pieces, so they may be memory-mapped files.
+    The arrays are read in pieces, so they may be memory-mapped files. If those of all sub-models
+    are, the merged arrays are mapped from temporary files.
 
     Attributes
     ----------
@@ -192,8 +195,12 @@ def merge(
 
 
 def _apply(merge_piece: Callable[[Piece], np.ndarray], table: Table, size: int) -> np.ndarray:
-    """Return the merged rows [V, D] of a table, which `merge_piece` computes piece by piece."""
-    merged = np.empty((table.n_rows, size), np.float32)
+    """Return the merged rows [V, D] of a table, which `merge_piece` computes piece by piece.
+
+    If the arrays of all sub-models are mapped, the result is in a mapped temporary file.
+    """
+    first_in_memory = min(table.arrays, key=is_mapped)
+    merged = new_like(first_in_memory, (table.n_rows, size), np.float32)
     for piece in table.pieces():
         merged[piece.begin : piece.begin + len(piece.rows)] = merge_piece(piece)
     return merged
@@ -217,6 +224,11 @@ def _find_rows(index: int, sub_model: SubModel, n_words: int) -> np.ndarray:
     if np.count_nonzero(row_of >= 0) < len(words):
         raise ValueError(f"sub-model {index}: words contains duplicates")
     return row_of
+
+
+def _are_trained(array: np.ndarray) -> np.ndarray:
+    """Return, for each row, [V], whether an element is not 0."""
+    return np.concatenate([np.any(array[block], axis=1) for block in row_blocks(array)])
 
 
 def _table(
@@ -245,5 +257,5 @@ def _table(
             )
     if row_of is None:  # rows of zeros were not trained, and count as missing
         order = np.arange(len(arrays[0]), dtype=np.int32)
-        row_of = [np.where(np.any(array, axis=1), order, np.int32(-1)) for array in arrays]
+        row_of = [np.where(_are_trained(array), order, np.int32(-1)) for array in arrays]
     return Table(name, arrays, row_of)

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 #: Approximate bytes of the rows of a `Piece`, the part of a table that is in memory.
-PIECE_BYTES = 1 << 26
+PIECE_BYTES = 1 << 24
 
 
 class Piece(NamedTuple):

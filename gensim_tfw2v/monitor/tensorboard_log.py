@@ -28,8 +28,8 @@ class TensorBoardLog:
     probe_words : sequence of str, optional
         Words whose nearest neighbours are logged after each epoch; by default eight words of the
         vocabulary, from frequent to rare.
-    projector_words : int
-        Number of most frequent words shown by the projector, 10,000 by default; 0 for no projector.
+    projector_words : int, default 10000
+        Number of most frequent words shown by the projector, from 0 up; 0 for no projector.
     projector_each_epoch : bool
         Whether the projector's vectors are written after each epoch, rather than only after the
         last one.

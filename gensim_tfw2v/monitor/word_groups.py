@@ -35,7 +35,9 @@ def order_by_frequency(vectors: KeyedVectors) -> np.ndarray:
     Words with equal counts, and all words if there are no counts, keep their order.
     """
     counts = held_counts(vectors)
-    return np.arange(len(vectors)) if counts is None else np.argsort(-counts, kind="stable")
+    if counts is None or (counts[1:] <= counts[:-1]).all():
+        return np.arange(len(vectors))
+    return np.argsort(-counts, kind="stable")
 
 
 def bands(n_words: int) -> Iterator[tuple[str, slice]]:

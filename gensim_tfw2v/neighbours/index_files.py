@@ -24,13 +24,12 @@ def write_index(path: Path, graph: NeighbourGraph, checksums: VectorChecksums) -
     }
     if graph.equal_rows:
         header["equal"] = [[first, *later] for first, later in graph.equal_rows.items()]
-    data = graph.to_bytes()
-    header["checksum"] = _checksum(data, header)
 
     def write(target: Any) -> None:
         if not isinstance(target, str):  # an open file, because the path is a device or a pipe
             raise ValueError(f"{path}: is no file; an index is two files, {path} and .json")
-        Path(target).write_bytes(data)
+        graph.write(target)
+        header["checksum"] = _checksum(np.memmap(target, np.uint8, "r"), header)
         Path(f"{target}.json").write_text(json.dumps(header), "utf-8")
 
     save_atomically(path, write)

@@ -7,6 +7,9 @@ ef are `connectivity`, `expansion_add` and `expansion_search`).
 
 from __future__ import annotations
 
+import errno
+import os
+import shutil
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -127,6 +130,18 @@ class NeighbourGraph:
     def to_bytes(self) -> bytes:
         """Return the content of USearch's file of the nodes and edges."""
         return bytes(self._index.save())
+
+    def write(self, path: str) -> None:
+        """Write USearch's file of the nodes and edges; raise an OSError if that fails."""
+        n_bytes = self._index.serialized_length
+        n_free_bytes = shutil.disk_usage(os.path.dirname(path)).free
+        if n_free_bytes < n_bytes:
+            sizes = f"it needs {n_bytes / 1e6:,.1f} MB, {n_free_bytes / 1e6:,.1f} MB are free"
+            raise OSError(errno.ENOSPC, f"{os.strerror(errno.ENOSPC)}: {sizes}", path)
+        try:
+            self._index.save(path)
+        except RuntimeError as error:  # USearch's only error, without a reason
+            raise OSError(errno.EIO, f"cannot be written ({error})", path) from error
 
     def __reduce__(self) -> Any:
         """Pickle and copy the graph as USearch's file."""

@@ -20,6 +20,8 @@ from gensim_tfw2v.neighbours.row_search import RowSearch, scale_queries
 from gensim_tfw2v.neighbours.vector_checksums import VectorChecksums
 from gensim_tfw2v.options.kinds import OneOf, Whole
 from gensim_tfw2v.processes.threads import usable_cores
+from gensim_tfw2v.row_blocks import find_nonfinite_rows
+from gensim_tfw2v.typed_words import has_key
 
 if TYPE_CHECKING:
     import os
@@ -30,9 +32,6 @@ MAX_FEW_ELEMENTS = 30_000_000
 
 #: Number of queries that are searched at a time. Ctrl-C has no effect until their search is done.
 QUERIES_AT_A_TIME = 256
-
-#: Number of rows that are checked at a time.
-ROWS_AT_A_TIME = 1 << 14
 
 _WHOLE = Whole(1, 1 << 16, exact=True)
 
@@ -51,17 +50,19 @@ class NeighbourIndex:
     ----------
     vectors : KeyedVectors or model
         V vectors of D dimensions, which the index refers to. A model stands for its ``wv``.
-    dtype : {"int8", "bfloat16", "float32", "binary"}
+    dtype : "int8", "bfloat16", "float32" or "binary", default "int8"
         Type in which the index stores vectors. With ``"binary"``, only the signs.
-    connectivity : int
-        Edges per vector, from 2 up.
-    expansion_add, expansion_search : int, optional
-        Number of candidates that are kept while a vector is added, and during a search. With more
-        candidates, a search finds more of the nearest neighbours, but takes longer. A search keeps
-        64 by default, 384 if the vectors have more than 30 million elements, and 8 times as many
-        with ``"binary"``.
+    connectivity : int, default 16
+        Edges per vector, from 2 to 1,024.
+    expansion_add : int, default 128
+        Number of candidates that are kept while a vector is added, from 1 to 65,536. With more, the
+        index is better, but takes longer to build.
+    expansion_search : int, optional
+        Number of candidates that are kept during a search, from 1 to 65,536. With more, a search
+        finds more of the nearest neighbours, but takes longer. By default 64, or 384 if the vectors
+        have more than 30 million elements, and 8 times as many with ``"binary"``.
     workers : int, optional
-        Number of threads; by default one per core.
+        Number of threads, from 1 to 65,536; by default one per core.
     progress : bool, optional
         Show a bar on stderr; by default on terminals and in notebooks.
 
@@ -255,11 +256,12 @@ class NeighbourIndex:
         if callable(keys):
             is_allowed[:] = [bool(keys(key)) for key in all_keys]
         else:
-            rows = {key: row for row, key in enumerate(all_keys)}
+            find_row = self._row_finder()
             for key in keys:
-                if key not in rows:
+                row = find_row(key)
+                if row is None:
                     raise KeyError(f"Key {quoted(key)} is not in the index")
-                is_allowed[rows[key]] = True
+                is_allowed[row] = True
         if self._allowed is not None:
             is_allowed &= self._allowed[1]
         subset = object.__new__(NeighbourIndex)
@@ -344,6 +346,13 @@ class NeighbourIndex:
         """
         return self.keys if vectors is None else vectors.index_to_key
 
+    def _row_finder(self) -> Callable[[Any], int | None]:
+        """Return a function that returns the row of a key, or None for an unknown key."""
+        vectors = self._vectors
+        if vectors is None:
+            return {key: row for row, key in enumerate(self.keys)}.get
+        return lambda key: vectors.get_index(key) if has_key(vectors, key) else None
+
     def _require_unchanged(
         self, vectors: KeyedVectors | None, rows: list[int], n_uses: int = 0
     ) -> None:
@@ -381,14 +390,13 @@ def _require_finite(vectors: KeyedVectors) -> None:
         raise ValueError("an index needs at least one vector")
     if len(vectors.vectors) != len(vectors):
         raise ValueError(f"{len(vectors):,} keys have {len(vectors.vectors):,} vectors")
-    for start in range(0, len(vectors), ROWS_AT_A_TIME):
-        is_finite = np.isfinite(vectors.vectors[start : start + ROWS_AT_A_TIME]).all(axis=1)
-        if not is_finite.all():
-            key = vectors.index_to_key[start + int(np.argmin(is_finite))]
-            raise ValueError(
-                f"the vector of {quoted(key)} has NaN or infinite elements; an index needs finite "
-                "vectors"
-            )
+    bad_rows = find_nonfinite_rows(vectors.vectors)
+    if len(bad_rows):
+        key = vectors.index_to_key[bad_rows[0]]
+        raise ValueError(
+            f"the vector of {quoted(key)} has NaN or infinite elements; an index needs finite "
+            "vectors"
+        )
 
 
 def _count_threads(workers: int | None) -> int:

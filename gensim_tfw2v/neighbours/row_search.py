@@ -13,15 +13,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from gensim_tfw2v.neighbours.neighbour_graph import NeighbourGraph
+from gensim_tfw2v.row_blocks import row_blocks
 
 if TYPE_CHECKING:
     from gensim.models import KeyedVectors
 
 #: Maximum number of cosines that are in memory when all vectors are compared.
 COSINES_AT_A_TIME = 1 << 24
-
-#: Number of rows that are read at a time when all vectors are compared.
-ROWS_AT_A_TIME = 1 << 14
 
 #: Number of vectors that a search of the graph compares per candidate. A search that would compare
 #: more vectors than exist compares all of them instead.
@@ -109,18 +107,18 @@ class RowSearch:
     def all_cosines(self, queries: np.ndarray) -> np.ndarray:
         """Return the cosines of unit queries, [n, D], and all allowed rows: [n, n_allowed]."""
         n_all = self.graph.n_rows
-        rows = np.arange(n_all) if self.allowed is None else self.allowed[0]
+        rows = None if self.allowed is None else self.allowed[0]
         if self.vectors is None:
             nearest, distances = self.graph.search(queries, n_all, self.n_threads, exact=True)
             cosines = np.empty(nearest.shape, np.float32)
             for index, query in enumerate(queries):
                 cosines[index, nearest[index]] = self.graph.cosines(query, distances[index])
-            return cosines[:, rows]
-        cosines = np.empty((len(queries), len(rows)), np.float32)
-        for start in range(0, len(rows), ROWS_AT_A_TIME):
-            part = slice(start, start + ROWS_AT_A_TIME)
-            exact = self.vectors.vectors[rows[part]].astype(np.float64)
-            cosines[:, part] = queries @ exact.T / lengths(exact)
+            return cosines if rows is None else cosines[:, rows]
+        all_rows = self.vectors.vectors
+        cosines = np.empty((len(queries), self.n_allowed), np.float32)
+        for block in row_blocks(all_rows, self.n_allowed):
+            exact = all_rows[block if rows is None else rows[block]].astype(np.float64)
+            cosines[:, block] = queries @ exact.T / lengths(exact)
         return cosines
 
 

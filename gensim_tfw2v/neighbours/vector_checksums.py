@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import weakref
 import zlib
 from array import array
@@ -54,7 +55,8 @@ class VectorChecksums:
     def compute(cls, vectors: KeyedVectors) -> VectorChecksums:
         """Compute the checksums of vectors, with a copy of the list of their keys."""
         prefixes = prefix_checksums(vectors.vectors)
-        checksums = cls(list(vectors.index_to_key), vectors.vectors.shape[1], prefixes[-1])
+        keys = copy.copy(vectors.index_to_key)  # compact keys are shared
+        checksums = cls(keys, vectors.vectors.shape[1], prefixes[-1])
         checksums._remember(vectors, vectors.vectors, prefixes)
         return checksums
 

@@ -75,6 +75,11 @@ class RegimeOptions:
         class_ = pkgutil.resolve_name(f"gensim_tfw2v.regimes.{self.trained_by}")
         return class_(setup, workers, self)
 
+    @property
+    def adapts_alpha(self) -> bool:
+        """True if the learning rate of each row follows from its updates, as with Adagrad."""
+        return False
+
     def unit_entries(self, n_entries: int, step_tokens: Callable[[], float]) -> int:
         """Return the maximum entries of a work unit.
 
@@ -92,9 +97,10 @@ class RegimeOptions:
 class Asynchronous(RegimeOptions):
     """Asynchronous training: each worker fetches rows, trains and pushes without waiting.
 
-    It is the default on a cluster. A worker fetches the rows of a job (a work unit per thread)
-    once, and pushes their changes once. The changes of each row are combined by the curvature of
-    the loss. This regime has no options.
+    This regime is the default on a cluster. A worker trains one job at a time, which has one work
+    unit per thread of the worker. It fetches the rows of a job once, and pushes their changes once.
+    How much of a change is added to a row depends on the curvature of the loss. This regime has no
+    options.
     """
 
     trained_by = "asynchronous:AsynchronousRegime"
@@ -107,16 +113,18 @@ class Asynchronous(RegimeOptions):
 class Synchronous(RegimeOptions):
     """Synchronous training: in rounds, all workers train from one snapshot of the vectors.
 
-    Their updates are combined at the end of the round.
+    At the end of each round, the changes that the workers have made to the same row are combined.
 
     Parameters
     ----------
-    steps : int
-        Approximate number of minibatches that each thread of a worker trains per round.
-    combining : {"adasum", "sum"}
-        Rule for a row that several workers changed. ``"adasum"`` is between the sum and the mean of
-        the changes (Maleki et al. 2021, "Scaling Distributed Training with Adaptive Summation",
-        section 3). ``"sum"`` with one step equals one larger minibatch.
+    steps : int, default 32
+        Approximate number of minibatches that each thread of a worker trains per round, from 1 up.
+        With a smaller number, workers receive each other's changes sooner, but traffic increases.
+    combining : "adasum" or "sum", default "adasum"
+        Rule by which the changes of several workers to the same row are combined. The result of
+        ``"adasum"`` is between the sum and the mean of the changes (Maleki et al. 2021, "Scaling
+        Distributed Training with Adaptive Summation", section 3). With ``"sum"`` and ``steps=1``, a
+        round is equivalent to one large minibatch.
 
     Raises
     ------
@@ -160,16 +168,18 @@ class Downpour(RegimeOptions):
 
     Parameters
     ----------
-    n_fetch : int
-        Minibatches between two fetches of rows.
-    n_push : int
-        Minibatches between two pushes of changes.
-    adagrad : bool
+    n_fetch : int, default 32
+        Number of minibatches between two fetches of rows, from 1 up. With a larger number, traffic
+        decreases, but the rows that a worker trains are more outdated.
+    n_push : int, default 32
+        Number of minibatches between two pushes of changes, from 1 up. With a larger number,
+        traffic decreases, but the other replicas receive the changes later.
+    adagrad : bool, default False
         Give each row the learning rate alpha / sqrt(sum of its squared updates), as in row-wise
-        Adagrad. It needs an `alpha` from 0.3 to 1.
-    warm_start : float
-        Fraction of the first epoch, from 0 to 1, that one replica trains alone. It trains at least
-        two million words, or two fifths of the epoch if that is less.
+        Adagrad. If True, set `alpha` to a value from 0.3 to 1.
+    warm_start : float, default 0.0
+        Fraction of the first epoch, from 0 to 1, that one replica trains alone. Even with 0, this
+        replica trains two million words alone, or two fifths of the epoch if these are fewer words.
 
     Raises
     ------
@@ -193,6 +203,11 @@ class Downpour(RegimeOptions):
         if not isinstance(self.warm_start, Real) or not 0 <= self.warm_start <= 1:
             raise ValueError(f"warm_start must be from 0 to 1, got {quoted(self.warm_start)}")
 
+    @property
+    def adapts_alpha(self) -> bool:
+        """See `RegimeOptions`."""
+        return self.adagrad
+
 
 @dataclass(frozen=True)
 class SubModels(RegimeOptions):
@@ -203,16 +218,19 @@ class SubModels(RegimeOptions):
 
     Parameters
     ----------
-    models : int
-        Number N of sub-models. Each worker trains one at a time.
+    models : int, default 10
+        Number N of sub-models, from 1 up to the number of sentences. Each worker trains one
+        sub-model at a time.
     rate : float, optional
-        Fraction of the sentences in a sample, above 0 and at most 1; by default 1 / N.
-    sampling : {"shuffle", "random", "equal"}
-        Assignment of sentences to samples. ``"shuffle"`` draws new samples in each epoch, and puts
-        every sentence in at least one, unless `rate` is below 1 / N. ``"random"`` draws once.
-        ``"equal"`` cuts the text into N consecutive parts, and has no `rate`.
-    merging : {"alir", "pca", "concat"}
-        Method of `merge_models`. With ``"concat"`` the merged model has N times as many dimensions.
+        Fraction of all sentences that a sample contains, above 0 and at most 1; by default 1 / N.
+    sampling : "shuffle", "random" or "equal", default "shuffle"
+        Way in which sentences are assigned to samples. ``"shuffle"`` draws new samples in each
+        epoch, and every sentence is in at least one of them, unless `rate` is below 1 / N.
+        ``"random"`` draws samples once, for all epochs. With ``"equal"``, the samples are N
+        consecutive parts of the text, and `rate` must not be set.
+    merging : "alir", "pca" or "concat", default "alir"
+        Method by which the sub-models are merged; see `merge_models`. With ``"concat"``, the merged
+        vectors have N times as many dimensions.
 
     Raises
     ------
@@ -262,15 +280,15 @@ class SubModels(RegimeOptions):
 class Sandblaster(RegimeOptions):
     """Sandblaster L-BFGS: batch training on the whole corpus.
 
-    Each epoch is one evaluation of the corpus's loss and its gradient. Dean et al. 2012, "Large
-    Scale Distributed Deep Networks", section 4.2. It trains skip-gram, or CBOW with
-    `corrected_cbow`, with negative sampling.
+    Each epoch evaluates the loss of the whole corpus and its gradient once (Dean et al. 2012,
+    "Large Scale Distributed Deep Networks", section 4.2). This regime supports skip-gram, and CBOW
+    with `corrected_cbow`, both only with negative sampling.
 
     Parameters
     ----------
-    history : int
-        Number of past steps from which the curvature is estimated. Each takes as much memory on
-        the ps tasks as two copies of the model.
+    history : int, default 10
+        Number of past steps from which the curvature is estimated, from 1 up. Each of these steps
+        needs as much memory on the ps tasks as two copies of the model.
 
     Raises
     ------

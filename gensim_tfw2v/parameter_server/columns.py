@@ -22,7 +22,7 @@ from gensim_tfw2v.graph.slices import MAX_ROWS, Link, Slices, as_is
 from gensim_tfw2v.kernel.tables import Tables, UnitResult
 from gensim_tfw2v.parameter_server.job import ParameterServer, WorkerJob
 from gensim_tfw2v.parameter_server.job_config import JobConfig
-from gensim_tfw2v.parameter_server.layout import Layout, pieces_of
+from gensim_tfw2v.parameter_server.layout import Block, Layout
 from gensim_tfw2v.parameter_server.shard_ops import ShardOps
 
 
@@ -60,11 +60,16 @@ class ColumnLayout(Layout):
         """Return a link to the shards' devices, for all tables that are on the same ps tasks."""
         return Link([shard.device for shard in self.shards], wire)
 
-    def _pieces(self) -> Iterator[tuple[tf.Variable, np.ndarray, tuple[slice, slice]]]:
-        for shard, first, last in zip(self.shards, self._edges, self._edges[1:], strict=False):
-            for rows in pieces_of(int(shard.shape[0])):
-                part = slice(rows.start, rows.stop), slice(first, last)
-                yield shard, np.asarray(rows, np.int32), part
+    def _blocks(self) -> Iterator[Block]:
+        columns = list(map(slice, self._edges, self._edges[1:]))
+        for start in range(0, self.n_rows, self._rows_per_block):
+            stop = min(self.n_rows, start + self._rows_per_block)
+            rows = np.arange(start, stop, dtype=np.int32)
+            parts = [
+                (shard, rows, (slice(None), part))
+                for shard, part in zip(self.shards, columns, strict=True)
+            ]
+            yield Block(slice(start, stop), parts)
 
 
 class SlicedRows:

@@ -85,6 +85,11 @@ class Engine(abc.ABC):
         """True if workers can draw walks with this engine; otherwise, walks are sent to them."""
         return False
 
+    @property
+    def maps_arrays(self) -> bool:
+        """True if workers can map arrays from files with this engine; see `map_array`."""
+        return False
+
     @abc.abstractmethod
     def shard_ops(self) -> ShardOps:
         """Return the ops that read and change rows on the ps tasks."""

@@ -60,10 +60,10 @@ class ParameterServer(NamedTuple):
     ----------
     tables : Tables of Layout
         Trained tables.
-    words : WordArrays of Variable
-    rates : Tables of Variable
+    words : WordArrays of Variable or of ArrayFile
+    rates : Tables of Variable or of ArrayFile
         Mean number of predictions per token of each row, from `pair_rates`. `words` and `rates` are
-        constants, which each worker copies once.
+        constants. Each worker copies them once, or maps them from files.
     push_counter : PushCounter
     worker_variables : WorkerVariables
         Variables on the workers, not on the ps tasks.
@@ -152,12 +152,12 @@ class WorkerJob:
         self.config = config
         self.server = server
         self.wire = tf.as_dtype(config.wire_dtype)
-        # Functions that return this worker's copies of the constants on the ps tasks.
-        self.words: Callable[[], WordArrays] = server.worker_variables.copies(server.words)
-        self._rates: Callable[[], Tables] = server.worker_variables.copies(server.rates)
+        # Functions that return the constants on this worker.
+        self.words: Callable[[], WordArrays] = server.worker_variables.constants(server.words)
+        self._rates: Callable[[], Tables] = server.worker_variables.constants(server.rates)
         self._walk_files: Callable[[], WalkFiles] = WalkFiles.none
         if server.walk_files is not None:
-            self._walk_files = server.worker_variables.copies(server.walk_files)
+            self._walk_files = server.worker_variables.constants(server.walk_files)
 
     def fetch(self) -> Iterable[Any]:
         """Fetch the rows that training needs; return the tensors and operations that do so."""

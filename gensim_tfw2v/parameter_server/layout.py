@@ -5,15 +5,42 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
-from typing import Any
+from pathlib import Path
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from gensim_tfw2v._tensorflow import tf
+from gensim_tfw2v.files.row_file import RowFile
+from gensim_tfw2v.files.sharded_rows import ShardedRows
+from gensim_tfw2v.initial_rows import InitialRows, initial_block
 from gensim_tfw2v.parameter_server.shard_ops import ShardOps, TensorFlowShardOps
+from gensim_tfw2v.processes.threads import in_threads
 
-#: Number of rows per message when a whole table is copied to or from the ps tasks.
-ROWS_AT_A_TIME = 1 << 14
+#: Size of the blocks in which a whole table is copied to or from the ps tasks.
+BLOCK_BYTES = 1 << 22
+
+#: Number of blocks that are copied concurrently.
+COPY_THREADS = 4
+
+#: Rows of a whole table: an array, or files of rows.
+Rows = np.ndarray | RowFile | ShardedRows
+
+
+class Block(NamedTuple):
+    """Consecutive rows of a table that are copied together.
+
+    Attributes
+    ----------
+    rows : slice
+        Rows of the table, without a step.
+    parts : list of (Variable, ndarray, (slice, slice))
+        For each shard, the indices of the block's rows in the shard, int32, and the slices, of rows
+        and of columns, that select the shard's part from the block.
+    """
+
+    rows: slice
+    parts: list[tuple[tf.Variable, np.ndarray, tuple[slice, slice]]]
 
 
 class Layout:
@@ -48,6 +75,9 @@ class Layout:
                 # The initial value is a function, so that each task allocates zeros itself.
                 zeros = partial(tf.raw_ops.Empty, shape=shape, dtype=tf.float32, init=True)
                 self.shards.append(tf.Variable(zeros, trainable=False))
+        self._is_new = True  # until rows are loaded, all elements are zeros
+        #: Called while a whole table is copied.
+        self.progress: Callable[[], object] = lambda: None
 
     def on_shards(self, run: Callable[..., Any], *parts: Iterable[Any]) -> list[Any]:
         """Call a function on each shard's device, with the shard and its element of each list.
@@ -61,22 +91,83 @@ class Layout:
                 results.append(run(shard, *arguments))
         return results
 
-    def _pieces(self) -> Iterator[tuple[tf.Variable, np.ndarray, tuple[slice, slice]]]:
-        """Yield chunks of the table: a shard, indices of rows in it, and slices of the table.
-
-        The slices, of rows and of columns, select the chunk from an array [V, D].
-        """
+    def _blocks(self) -> Iterator[Block]:
+        """Yield the blocks of the table, in order."""
         raise NotImplementedError
 
-    def load(self, array: np.ndarray) -> None:
-        """Set the rows to this array [V, D]."""
-        for shard, rows, part in self._pieces():
-            self.shard_ops.write(shard, rows, tf.constant(array[part], tf.float32))
+    def load(self, array: Rows, initial: Sequence[InitialRows] = ()) -> None:
+        """Set the rows to this array [V, D].
 
-    def export(self, array: np.ndarray) -> None:
-        """Copy the rows into this array [V, D]."""
-        for shard, rows, part in self._pieces():
-            array[part] = self._read(shard, rows)
+        Parameters
+        ----------
+        array : ndarray, RowFile or ShardedRows
+        initial : sequence of InitialRows, optional
+            Rows that the array probably starts with, while the remaining rows are zeros. In a new
+            table, the shards draw these rows themselves, and only rows that differ are sent.
+        """
+        is_drawn = self._is_new and self._draw(initial)
+        self._is_new = False
+
+        def load_block(block: Block, _: object) -> None:
+            rows = array[block.rows]
+            is_different: Any = slice(None)
+            if is_drawn:
+                is_different = np.any(rows != initial_block(initial, block.rows, self.size), axis=1)
+                if not is_different.any():
+                    return
+            for shard, shard_rows, part in block.parts:
+                selected = is_different[part[0]] if is_drawn else is_different
+                values = rows[part][selected]
+                if len(values):
+                    self.shard_ops.write(
+                        shard, shard_rows[selected], tf.constant(values, tf.float32)
+                    )
+
+        self._for_blocks(load_block)
+
+    def save(self, folder: Path, name: str) -> ShardedRows | None:
+        """Let each task write its shard to a file in a folder; return None if it cannot do so.
+
+        Raises
+        ------
+        OSError
+            If a task cannot write its file.
+        """
+        return None
+
+    def restore(self, rows: ShardedRows) -> bool:
+        """Let each task read its shard from its file; return whether that is possible.
+
+        Raises
+        ------
+        OSError
+            If a task cannot read its file, or a checksum is wrong.
+        """
+        return False
+
+    def export(self, array: np.ndarray | RowFile) -> None:
+        """Copy the rows into this array [V, D], which is an ndarray or a `RowFile`."""
+
+        def export_block(block: Block, _: object) -> None:
+            n_rows = block.rows.stop - block.rows.start
+            rows = np.empty((n_rows, self.size), np.float32)
+            for shard, shard_rows, part in block.parts:
+                rows[part] = self._read(shard, shard_rows)
+            array[block.rows] = rows
+
+        self._for_blocks(export_block)
+
+    def _draw(self, initial: Sequence[InitialRows]) -> bool:
+        """Draw initial rows on the shards, and return whether the shards can do so."""
+        return False
+
+    def _for_blocks(self, run: Callable[[Block, Any], Any]) -> list[Any]:
+        """Call a function for each block, in threads, and return the results."""
+        results = []
+        for result in in_threads(run, self._blocks(), threads=COPY_THREADS, ahead=2 * COPY_THREADS):
+            results.append(result)
+            self.progress()
+        return results
 
     def check(self) -> None:
         """Read a row from each shard. TensorFlow raises an error if a shard's ps task is lost."""
@@ -90,18 +181,21 @@ class Layout:
                 self.shard_ops.free()
 
     def finite(self) -> bool:
-        """Return whether every row is finite."""
-        return all(
-            bool(tf.reduce_all(tf.math.is_finite(self._read(shard, rows))))
-            for shard, rows, _ in self._pieces()
-        )
+        """Return whether every row is finite. The shards' tasks compute it."""
+
+        def is_finite(block: Block, _: object) -> bool:
+            return all(
+                bool(tf.reduce_all(tf.math.is_finite(self._read(shard, rows))))
+                for shard, rows, _ in block.parts
+            )
+
+        return all(self._for_blocks(is_finite))
 
     def _read(self, shard: tf.Variable, rows: np.ndarray) -> tf.Tensor:
         with tf.device(shard.device):
             return self.shard_ops.read(shard, tf.constant(rows), tf.float32)
 
-
-def pieces_of(n_rows: int) -> Iterator[range]:
-    """Split the rows of a shard into ranges of at most `ROWS_AT_A_TIME`."""
-    for start in range(0, n_rows, ROWS_AT_A_TIME):
-        yield range(start, min(n_rows, start + ROWS_AT_A_TIME))
+    @property
+    def _rows_per_block(self) -> int:
+        """Number of rows of a block."""
+        return max(1, BLOCK_BYTES // (4 * self.size))

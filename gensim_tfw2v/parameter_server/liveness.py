@@ -65,6 +65,8 @@ class Liveness:
     ----------
     presence : Presence
         Mark of this process at the tasks.
+    last_progress : float
+        Time of the last progress, by this process's ``time.monotonic()``.
     """
 
     def __init__(self, tasks: Sequence[Task]) -> None:
@@ -75,8 +77,8 @@ class Liveness:
         self.progress()
 
     def progress(self) -> None:
-        """Record that a unit has been trained, or that other work has started."""
-        self._last = time.monotonic()
+        """Record that a unit was trained, rows were copied, or other work has started."""
+        self.last_progress = time.monotonic()
 
     @contextlib.contextmanager
     def busy(self) -> Iterator[None]:
@@ -116,7 +118,7 @@ class Liveness:
         ------
         ClusterLost
         """
-        idle_seconds = time.monotonic() - self._last
+        idle_seconds = time.monotonic() - self.last_progress
         if idle_seconds < PROBE_AFTER_SECONDS:
             return
         try:

@@ -3,8 +3,6 @@
 gensim numbers words by descending frequency. So the round-robin distribution gives each task the
 same number of frequent words. (TensorFlow's ``ShardedVariable`` assigns contiguous ranges of rows,
 so the first task would get nearly all of the work.)
-
-A job fetches its rows once, trains on a copy of them, and pushes their changes once.
 """
 
 from __future__ import annotations
@@ -12,19 +10,19 @@ from __future__ import annotations
 import uuid
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
+from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 
 from gensim_tfw2v._tensorflow import tf
-from gensim_tfw2v.kernel.tables import Tables, UnitResult
-from gensim_tfw2v.parameter_server.combining import DirectedShare
-from gensim_tfw2v.parameter_server.job import ParameterServer, WorkerJob
-from gensim_tfw2v.parameter_server.job_config import JobConfig
-from gensim_tfw2v.parameter_server.layout import Layout, pieces_of
+from gensim_tfw2v.files.sharded_rows import ShardedRows, shard_header, shard_path
+from gensim_tfw2v.initial_rows import InitialRows
+from gensim_tfw2v.parameter_server.layout import Block, Layout
 from gensim_tfw2v.parameter_server.scratch import join_parts
-from gensim_tfw2v.parameter_server.shard_ops import ShardOps
+from gensim_tfw2v.parameter_server.shard_ops import CompiledShardOps, ShardOps
 from gensim_tfw2v.parameter_server.wire import decode_rows
+from gensim_tfw2v.processes.threads import in_threads
 
 
 class Split(NamedTuple):
@@ -182,14 +180,63 @@ class RowLayout(Layout):
             changes = [combine(*pair) for pair in pairs] + changes[len(changes) // 2 * 2 :]
         return distinct, changes[0]
 
-    def _pieces(self) -> Iterator[tuple[tf.Variable, np.ndarray, tuple[slice, slice]]]:
+    def _blocks(self) -> Iterator[Block]:
         n_shards = len(self.shards)
-        for first, shard in enumerate(self.shards):
-            for rows in pieces_of(int(shard.shape[0])):
-                ids = slice(
-                    first + rows.start * n_shards, first + rows[-1] * n_shards + 1, n_shards
-                )
-                yield shard, np.asarray(rows, np.int32), (ids, slice(None))
+        shard_block_rows = max(1, self._rows_per_block // n_shards)
+        for start in range(0, self.n_rows, shard_block_rows * n_shards):
+            stop = min(self.n_rows, start + shard_block_rows * n_shards)
+            parts = []
+            for first, shard in enumerate(self.shards):
+                ids = range(start + first, stop, n_shards)
+                rows = np.arange(len(ids), dtype=np.int32) + start // n_shards
+                parts.append((shard, rows, (slice(first, None, n_shards), slice(None))))
+            yield Block(slice(start, stop), parts)
+
+    def save(self, folder: Path, name: str) -> ShardedRows | None:
+        """Let each task write its shard to a file; see `Layout.save`."""
+        if not isinstance(self.shard_ops, CompiledShardOps):
+            return None
+        shape = self.n_rows, self.size
+        n_shards = len(self.shards)
+        ops = self.shard_ops
+
+        def write(index: int, _: object) -> int:
+            path = shard_path(folder, name, index, n_shards)
+            return ops.write_file(self.shards[index], path, shard_header(shape, index, n_shards))
+
+        checksums = tuple(in_threads(write, range(n_shards), threads=n_shards))
+        return ShardedRows(folder, name, shape, checksums)
+
+    def restore(self, rows: ShardedRows) -> bool:
+        """Let each task read its shard from its file; see `Layout.restore`."""
+        ops = self.shard_ops
+        if not isinstance(ops, CompiledShardOps) or rows.n_shards != len(self.shards):
+            return False
+
+        def read(index: int, _: object) -> None:
+            path = rows.path(index)
+            checksum = ops.read_file(self.shards[index], path, rows.header(index))
+            if checksum != rows.checksums[index]:
+                raise OSError(f"{path} was changed: it has a wrong checksum")
+
+        list(in_threads(read, range(rows.n_shards), threads=rows.n_shards))
+        self._is_new = False
+        return True
+
+    def _draw(self, initial: Sequence[InitialRows]) -> bool:
+        if not isinstance(self.shard_ops, CompiledShardOps):
+            return False
+        n_shards = len(self.shards)
+        first_row = 0  # index in the table of the first of the `InitialRows`
+        for rows in initial:
+            for index, shard in enumerate(self.shards):
+                ids = range(first_row + (index - first_row) % n_shards, first_row + rows.n_rows)
+                ids = ids[::n_shards]
+                if ids:
+                    drawn = ids[0] // n_shards, len(ids), ids[0] - first_row, n_shards
+                    self.shard_ops.draw(shard, rows.generator_state(), drawn)
+            first_row += rows.n_rows
+        return True
 
 
 def adder_of_staged(
@@ -215,102 +262,3 @@ def adder_of_staged(
 def parts_of(split: Split, rows: tf.Tensor) -> list[tf.Tensor]:
     """Split rows [ids, ...], in the order of the ids, into the parts of a `Split`."""
     return [rows] if len(split.indices) == 1 else [tf.gather(rows, part) for part in split.indices]
-
-
-class RowJob(WorkerJob):
-    """Job that adds its changes, or fractions of them, to the rows on the ps tasks.
-
-    See `WorkerJob`.
-    """
-
-    #: Number of parts per shard. While one part is sent, the next is gathered or added.
-    n_parts = 4
-    by_direction = True
-
-    def __init__(self, config: JobConfig, server: ParameterServer) -> None:
-        super().__init__(config, server)
-        self._scratch = {
-            name: config.engine.scratch(server.worker_variables, name, config.vector_size)
-            for name in Tables._fields
-        }
-
-    def fetch(self) -> list[tf.Operation]:
-        """Fetch the rows. `push` computes changes as differences from the rows as received."""
-        self._tables = self.server.tables._asdict()
-        self._splits = {
-            name: self._tables[name].split(ids, self.n_parts) for name, ids in self.job.ids.items()
-        }
-        self._fetched = {
-            name: self._tables[name].fetch_parts(split, self.wire)
-            for name, split in self._splits.items()
-        }
-        # The fractions are computed in parallel with training.
-        self._shares = self._measure_shares()
-        return [
-            self._scratch[name].place(self._splits[name].indices, parts)
-            for name, parts in self._fetched.items()
-        ]
-
-    def train(self) -> list[UnitResult]:
-        """Train the units in parallel."""
-        # Each unit gets new handles, because TensorFlow would run units that share a handle
-        # sequentially.
-        return [
-            self.config.engine.train(
-                unit,
-                Tables(*(rows.make_handle() for rows in self._scratch.values())),
-                self.job.words,
-            )
-            for unit in self.job.units
-        ]
-
-    def push(self) -> list[tf.Operation]:
-        """Push the changes of each table."""
-        return [
-            self._push(
-                name,
-                self._scratch[name].changes(
-                    split.indices,
-                    self._fetched[name],
-                    self._shares[name],
-                    self.job.key + [0, index],
-                ),
-            )
-            for index, (name, split) in enumerate(self._splits.items())
-        ]
-
-    def _push(self, name: str, changes: list[tf.Tensor]) -> tf.Operation:
-        return self._tables[name].push_parts(self._splits[name], changes)
-
-    def _measure_shares(self) -> dict[str, DirectedShare | None]:
-        """Compute the fraction of each table's changes that is pushed; None to push all."""
-        if self.config.workers == 1 or not self.by_direction:
-            return dict.fromkeys(self._splits)
-        rates = self.rates()
-        # The effective step z of a row is alpha * tokens * rate.
-        step_per_rate = self.job.alpha * self.job.tokens
-        # Rows are joined in the order of the ids, so that random draws of rows do not depend on the
-        # number of ps tasks.
-        rows = {
-            name: join_parts(split.indices, self._fetched[name])
-            for name, split in self._splits.items()
-        }
-        steepest = self.directions(rows, rates)
-        return {name: steepest[name].shares(step_per_rate * rate) for name, rate in rates.items()}
-
-
-class StagedJob(RowJob):
-    """Job that stages its changes on the ps tasks, under its number; see `RowLayout.stage`.
-
-    If `by_direction` is False, the job stages whole changes rather than fractions. The changes of
-    several jobs are combined when they are added.
-    """
-
-    n_parts = 1
-
-    def staleness(self, others: tf.Tensor) -> tf.Tensor:
-        """Return 0, because no changes are added while the jobs of a round run."""
-        return tf.zeros_like(others)
-
-    def _push(self, name: str, changes: list[tf.Tensor]) -> tf.Operation:
-        return self._tables[name].stage(self._splits[name], changes, self.job.number)

@@ -9,7 +9,9 @@ from functools import partial
 from typing import Any
 
 from gensim_tfw2v._tensorflow import tf
+from gensim_tfw2v.files.array_file import ArrayFile
 from gensim_tfw2v.kernel.native.padded_rows import stride
+from gensim_tfw2v.ops.arrays import map_array
 from gensim_tfw2v.ops.library import load_ops
 from gensim_tfw2v.ops.variables import table_memory
 from gensim_tfw2v.parameter_server.combining import DirectedShare
@@ -44,12 +46,14 @@ class WorkerVariables:
         self._names.append(f"tfw2v-{purpose}-{uuid.uuid4().hex}")
         return self._names[-1]
 
-    def copies(self, sources: Any) -> Callable[[], Any]:
-        """Add copies of constant ps variables, which workers cache.
+    def constants(self, sources: Any) -> Callable[[], Any]:
+        """Return a function that returns constants on a worker.
 
-        `sources` is any structure of variables. Returns a function that returns the same structure
-        of their values.
+        `sources` is any structure of ps variables, whose values workers cache, or of files, which
+        workers map. The function returns the same structure of tensors.
         """
+        if isinstance(tf.nest.flatten(sources)[0], ArrayFile):
+            return lambda: tf.nest.map_structure(map_array, sources)
         names = [self.name("copy") for _ in tf.nest.flatten(sources)]
         return lambda: tf.nest.pack_sequence_as(
             sources, cached_values(tf.nest.flatten(sources), names)

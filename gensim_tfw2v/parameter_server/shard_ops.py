@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
+import os
 import uuid
+from pathlib import Path
+from typing import Any
+
+import numpy as np
 
 from gensim_tfw2v._tensorflow import tf
 from gensim_tfw2v.ops.library import load_ops
 from gensim_tfw2v.ops.variables import table_memory
 from gensim_tfw2v.parameter_server.wire import columns
+
+#: Number of bytes of a shard that are written or read in one call.
+FILE_BLOCK_BYTES = 1 << 28
 
 
 class TensorFlowShardOps:
@@ -73,6 +81,61 @@ class CompiledShardOps:
         """Add changes [n, D] to rows. The op runs concurrent pushes to a shard sequentially."""
         changes = tf.ensure_shape(changes, [None, columns(shard.shape[1], changes.dtype)])
         return load_ops().tfw2v_add(table_memory(shard.handle), rows, changes)
+
+    def draw(
+        self, shard: tf.Variable, generator: np.ndarray, drawn: tuple[int, int, int, int]
+    ) -> None:
+        """Set rows of a shard to initial rows.
+
+        Parameters
+        ----------
+        shard : Variable
+        generator : ndarray [4]
+            Result of `InitialRows.generator_state`.
+        drawn : (int, int, int, int)
+            First row in the shard, number of rows, index of the first one among the `InitialRows`,
+            and step from one index to the next.
+        """
+        with tf.device(shard.device):
+            arguments = tf.constant(generator, tf.int64), tf.constant(drawn, tf.int64)
+            load_ops().tfw2v_draw_rows(table_memory(shard.handle), *arguments)
+
+    def write_file(self, shard: tf.Variable, path: Path, header: bytes) -> int:
+        """Write a shard to a new file on its task, after a header; return the rows' checksum.
+
+        Raises
+        ------
+        OSError
+            If the file cannot be written.
+        """
+        return self._copy_file(load_ops().tfw2v_write_rows, shard, path, header)
+
+    def read_file(self, shard: tf.Variable, path: Path, header: bytes) -> int:
+        """Set a shard to the rows of a file on its task; return their checksum.
+
+        Raises
+        ------
+        OSError
+            If the file cannot be read, or is truncated.
+        """
+        return self._copy_file(load_ops().tfw2v_read_rows, shard, path, header)
+
+    def _copy_file(self, op: Any, shard: tf.Variable, path: Path, header: bytes) -> int:
+        n_rows, size = shard.shape
+        # an even number, because the checksum takes two floats at a time
+        n_block_rows = 2 * max(1, FILE_BLOCK_BYTES // (8 * size))
+        names = [tf.constant(np.frombuffer(text, np.uint8)) for text in (os.fsencode(path), header)]
+        checksum = 0
+        for first in range(0, max(1, n_rows), n_block_rows):
+            rows = first, min(n_rows - first, n_block_rows), checksum
+            with tf.device(shard.device):
+                try:
+                    result = op(table_memory(shard.handle), *names, tf.constant(rows, tf.int64))
+                except tf.errors.InvalidArgumentError as error:
+                    _, _, reason = error.message.rpartition("Rows: ")
+                    raise OSError(reason.partition(" [Op:")[0]) from error
+            checksum = int(result.numpy()[0])
+        return checksum
 
     def free(self) -> None:
         """Do nothing, because there are no resources besides the shard."""

@@ -21,7 +21,6 @@ from gensim_tfw2v.kernel.tables import Tables, UnitResult, UnitTask
 from gensim_tfw2v.parameter_server.job import ParameterServer, WorkerJob
 from gensim_tfw2v.parameter_server.job_config import JobConfig
 from gensim_tfw2v.parameter_server.job_queue import runs_of
-from gensim_tfw2v.parameter_server.layout import ROWS_AT_A_TIME
 from gensim_tfw2v.parameter_server.scratch import Scratch
 
 
@@ -139,6 +138,9 @@ def _share_of(unit: WorkUnit, index: int, number: int, sampling: Sampling) -> Wo
             parts[name] = total * (number + 1) // sampling.n_samples - first
     return replace(unit, index=index, **parts)
 
+
+#: Number of rows that are sent at a time.
+ROWS_AT_A_TIME = 1 << 14
 
 #: The ``tf.function`` of a worker.
 Function = Callable[..., Any]

@@ -70,6 +70,20 @@ def read_entries(
     return tf.io.decode_raw(text, tf.int32)
 
 
+def servers_can_write(folder: Path, n_servers: int) -> bool:
+    """Return whether all ps tasks of the cluster can write files in a folder of this machine."""
+    for index in range(n_servers):
+        path = folder.absolute() / f"written-{uuid.uuid4().hex}"
+        try:
+            with tf.device(f"/job:ps/replica:0/task:{index}/device:CPU:0"):
+                # removed by this machine, so it must be the same folder
+                tf.io.write_file(os.fsencode(path), b"")
+            path.unlink()
+        except (tf.errors.NotFoundError, tf.errors.PermissionDeniedError, FileNotFoundError):
+            return False
+    return True
+
+
 def is_shared_folder(folder: Path, n_workers: int) -> bool:
     """Return whether all workers of the cluster can read files that this process writes there."""
     path = folder.absolute() / f"seen-{uuid.uuid4().hex}"

@@ -11,7 +11,7 @@ from typing import Any
 from gensim_tfw2v._tensorflow import tf
 from gensim_tfw2v.cluster.spec import Task
 from gensim_tfw2v.parameter_server.liveness import Liveness
-from gensim_tfw2v.parameter_server.text import is_shared_folder
+from gensim_tfw2v.parameter_server.text import is_shared_folder, servers_can_write
 
 #: The ``tf.function`` of a job.
 Function = Callable[..., Any]
@@ -72,6 +72,10 @@ class ClusterWorkers:
         """Return whether all workers can read files that this process writes to a folder."""
         return is_shared_folder(folder, self.number)
 
+    def servers_can_write(self, folder: Path) -> bool:
+        """Return whether all ps tasks can write files in a folder of this machine."""
+        return servers_can_write(folder, self.n_shards)
+
     def close(self) -> None:
         """Do nothing, because the tasks belong to the cluster."""
 
@@ -126,6 +130,10 @@ class LocalWorkers:
 
     def sees(self, folder: Path) -> bool:
         """Return False, so that jobs receive their entries: each job would read the whole file."""
+        return False
+
+    def servers_can_write(self, folder: Path) -> bool:
+        """Return False: there are no ps tasks."""
         return False
 
     def close(self) -> None:

@@ -82,11 +82,10 @@ class Choice(NamedTuple):
 
     def shortages(self, machines: Machines) -> dict[str, float]:
         """Return the tasks that need more memory than machines have, and the bytes they need."""
-        coordinator_memory = machines.coordinator_memory or machines.memory
         limits = {
             "ps": (self.ps_request, machines.memory),
             "worker": (self.worker_request, machines.memory),
-            "coordinator": (self.coordinator_request, coordinator_memory),
+            "coordinator": (self.coordinator_request, machines.program_memory),
         }
         return {task: request for task, (request, limit) in limits.items() if request > limit}
 
@@ -189,7 +188,8 @@ def _in_columns(work: Workload, machines: Machines) -> Choice:
         ]
     )
     traffic = column_bytes(work, machines.shards)
-    return _estimate("columns", 'layout="columns"', work, machines, seconds, traffic, 0.0)
+    option = 'layout="columns"'
+    return _estimate("columns", option, work, machines, seconds, traffic, 0.0, ps_computes=True)
 
 
 def _as_sub_models(work: Workload, tokens: float, machines: Machines) -> Choice:
@@ -220,11 +220,13 @@ def _estimate(
     traffic: tuple[float, float],
     worker_memory: float,
     from_coordinator: bool = False,
+    ps_computes: bool = False,
 ) -> Choice:
     """Return a way to train on a cluster, and its estimates.
 
     `traffic` is the bytes that a worker fetches and pushes per token. With `from_coordinator`, they
-    come from the coordinator, and the ps tasks have no traffic.
+    come from the coordinator, which merges the results, and the ps tasks have no traffic. With
+    `ps_computes`, the ps tasks compute, too.
     """
     raw_bytes = work.frequencies.kept * max(traffic)  # per raw word, in the busier direction
     speed = seconds.speed
@@ -250,9 +252,11 @@ def _estimate(
         worker_net=speed * raw_bytes,
         words_per_second=speed * machines.workers,
         bound=bound,
-        ps_request=memory.ps_request(ps_memory),
-        worker_request=memory.worker_request(worker_memory, machines.threads),
-        coordinator_request=memory.coordinator_request(work),
+        ps_request=memory.ps_request(ps_memory, ps_computes),
+        worker_request=memory.worker_request(work, worker_memory, machines.threads),
+        coordinator_request=memory.coordinator_request(
+            work, machines.program_memory, holds_model=from_coordinator
+        ),
     )
     return _check_memory(choice, machines)
 

@@ -15,7 +15,7 @@ from gensim_tfw2v.planning.measured_links import ClusterLinks, WorkerLink
 #: Computing time of a core in a worker task, as a multiple of the time that a core needs without a
 #: cluster. Waiting for the network is not included. The value is fitted to skip-gram by
 #: `benchmarks.fit`.
-WORKER_FACTOR = 1.47
+WORKER_FACTOR = 1.35
 
 #: Round trips of a training step in columns. A step waits for the ps tasks three times: for the dot
 #: products, for the norms of the updates, and for the write.
@@ -84,6 +84,11 @@ class Machines:
                     f"links has {n_workers} workers and {self.links.n_ps} ps tasks, but workers is "
                     f"{quoted(self.workers)} and shards is {quoted(self.shards)}: make them equal"
                 )
+
+    @property
+    def program_memory(self) -> float:
+        """Bytes of memory of the machine of the coordinator and of the program that trains."""
+        return self.coordinator_memory or self.memory
 
     @property
     def worker_links(self) -> Sequence[WorkerLink]:

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
+from gensim_tfw2v.files.array_file import ArrayFile
+from gensim_tfw2v.initial_rows import InitialRows
 from gensim_tfw2v.kernel.tables import Reporter, Tables, UnitTask
 from gensim_tfw2v.kernel.word_arrays import WordArrays
 
@@ -14,6 +17,10 @@ if TYPE_CHECKING:
 
 #: Returns whether to stop training and skip the remaining work.
 Stop = Callable[[], bool]
+
+
+#: Error message if rows are not finite after an epoch.
+NOT_FINITE = "training diverged: its vectors are not finite"
 
 
 def never() -> bool:
@@ -27,9 +34,9 @@ class Setup(NamedTuple):
     Attributes
     ----------
     config : JobConfig
-    words : WordArrays
+    words : WordArrays of ndarray or ArrayFile
         Arrays of the vocabulary.
-    rates : Tables of ndarray [rows]
+    rates : Tables of ndarray or ArrayFile [rows]
         Mean number of predictions per trained token that each row takes part in; see
         `pair_rates`.
     n_rows : Tables of int
@@ -39,6 +46,8 @@ class Setup(NamedTuple):
     seed : int
     folder : Path
         Folder with the files of the units.
+    initial_inputs : tuple of InitialRows
+        Rows with which the table of inputs starts if nothing was trained; empty if unknown.
     is_drawn : bool
         Whether the entries of units are drawn, instead of read from files.
     walk_file : Path, optional
@@ -52,8 +61,24 @@ class Setup(NamedTuple):
     n_units: int
     seed: int
     folder: Path
+    initial_inputs: tuple[InitialRows, ...] = ()
     is_drawn: bool = False
     walk_file: Path | None = None
+
+    def with_files(self, folder: Path) -> Setup:
+        """Write the arrays of the vocabulary to a folder, and return a setup with `ArrayFile`s.
+
+        Such a setup is quickly sent to a different process, and tasks can map the files.
+        """
+        names = map("{:02}.bin".format, itertools.count())
+
+        def save(source: Any) -> Any:
+            """Save an array, or all arrays in a named tuple."""
+            if isinstance(source, tuple):
+                return type(source)(*map(save, source))
+            return ArrayFile.save(folder / next(names), source)
+
+        return self._replace(words=save(self.words), rates=save(self.rates))
 
 
 class Regime(Protocol):
@@ -77,7 +102,7 @@ class Regime(Protocol):
         Divergence
             If updates become non-finite.
         ClusterLost
-            If the rows are lost. `load`, `finite` and `export` raise this error, too.
+            If the rows are lost. `load` and `export` raise this error, too.
         """
 
     def load(self, arrays: Tables) -> None:
@@ -86,11 +111,14 @@ class Regime(Protocol):
         Exception: `LocalRegime` trains a table in place if it is passed as a `RowMemory`.
         """
 
-    def finite(self) -> bool:
-        """Return whether every row is finite."""
-
     def export(self, arrays: Tables) -> None:
-        """Copy the current rows into these arrays."""
+        """Copy the current rows into these arrays, which may be files: see `RowFile`.
+
+        Raises
+        ------
+        Divergence
+            If rows are not finite. Arrays in memory are then not changed.
+        """
 
     def close(self) -> None:
         """Free the tables and all other resources of the regime."""

@@ -10,7 +10,8 @@ started without a cluster, and trains in its own threads.
 import logging
 import subprocess
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -18,14 +19,15 @@ import numpy as np
 from gensim_tfw2v.cluster.launcher import Process
 from gensim_tfw2v.cluster.spec import ClusterLost
 from gensim_tfw2v.files.mapped import save_array
-from gensim_tfw2v.kernel.native.padded_rows import all_finite
+from gensim_tfw2v.files.row_file import RowFile, file_of
+from gensim_tfw2v.files.sharded_rows import ShardedRows, load_tables
 from gensim_tfw2v.kernel.tables import Reporter, Tables, UnitReport, UnitTask
 from gensim_tfw2v.monitor.traffic import Traffic
 from gensim_tfw2v.parameter_server.liveness import GIVE_UP_SECONDS
 from gensim_tfw2v.processes.children import last_lines, start_module
 from gensim_tfw2v.processes.threads import interrupt_is_pending
 from gensim_tfw2v.regimes import Stop, never
-from gensim_tfw2v.regimes.coordinator_pipe import STOP, ClusterSetup, Message, ProgramEnd, map_rows
+from gensim_tfw2v.regimes.coordinator_pipe import STOP, ClusterSetup, Message, ProgramEnd
 
 #: Seconds without an answer after which the coordinator counts as lost. The coordinator itself
 #: reports an error after `GIVE_UP_SECONDS` without a finished job, and needs a while to do so.
@@ -62,7 +64,8 @@ class CoordinatedRegime:
     Parameters
     ----------
     setup : ClusterSetup
-        In ``setup.setup.folder``, rows are exchanged with the coordinator, and it writes its log.
+        In ``setup.setup.folder``, rows are exchanged with the coordinator, unless they are in files
+        already, and it writes its log.
     check : callable
         Called while waiting for the coordinator; raises ConnectionError if a local task is lost.
     start : callable, optional
@@ -90,7 +93,8 @@ class CoordinatedRegime:
         self.traffic: Traffic | None = None
         self._folder = setup.setup.folder
         self._check = check
-        self._files_are_current = False  # whether the files contain the cluster's current rows
+        self._is_saved = False  # whether files contain the cluster's current rows
+        self._identities: dict[str, object] = {}  # of these files, by the table's name
         # The function of the last call of `train_epoch`. If an exception ends that call, reports of
         # its units arrive later, but before the answer to `export`.
         self._report: Reporter = _ignore
@@ -120,34 +124,78 @@ class CoordinatedRegime:
         ClusterLost
             If a ps or the coordinator exits or does not answer, or no worker is left.
         """
-        self._files_are_current = False
+        self._is_saved = False
         self._report = report
         self._call("train_epoch", tasks, stop=stop)
 
     def load(self, arrays: Tables) -> None:
         """Send the rows, unless the cluster already holds them; see `Regime.load`."""
-        if self._files_are_current and all(map(_are_equal, arrays, map_rows(self._folder, "r"))):
-            return  # the cluster's rows equal the files, and these equal the arrays
-        self._files_are_current = False  # until the coordinator has read the new files
-        for name, array in arrays._asdict().items():
-            save_array(self._folder / f"{name}.npy", array)
-        self._call("load")
-        self._files_are_current = True
-
-    def finite(self) -> bool:
-        """See `Regime.finite`."""
-        return all(map(all_finite, self._export_rows()))
+        tables = arrays._asdict()
+        if self._is_saved and all(self._is_current(*table) for table in tables.items()):
+            return
+        self._is_saved = False  # until the coordinator has read the files
+        sources = {}
+        for name, array in tables.items():
+            source = array if isinstance(array, ShardedRows) else file_of(array)
+            if source is None:
+                source = self._exchange_path(name)
+                save_array(source, array)
+            sources[name] = source
+        self._call("load", Tables(**sources))
+        self._note_files(sources)
 
     def export(self, arrays: Tables) -> None:
         """See `Regime.export`."""
-        for array, rows in zip(arrays, self._export_rows(), strict=True):
-            array[:] = rows
+        paths = {}
+        for name, array in arrays._asdict().items():
+            path = array.path if isinstance(array, RowFile) else self._exchange_path(name)
+            if not path.exists():
+                RowFile.create(path, array.shape)
+            paths[name] = path
+        if not self._is_saved or any(isinstance(array, RowFile) for array in arrays):
+            self._call("export", Tables(**paths))
+            self._note_files(paths)
+        for array, path in zip(arrays, paths.values(), strict=True):
+            if not isinstance(array, RowFile):
+                array[:] = np.load(path, "r")
 
-    def _export_rows(self) -> Tables:
-        if not self._files_are_current:
-            self._call("export")
-            self._files_are_current = True
-        return map_rows(self._folder, "r")
+    def save(self, folder: Path) -> dict[str, ShardedRows]:
+        """Let each ps task write its rows to files in a folder.
+
+        Returns the tables in use by name, or an empty dict if a ps task cannot write there.
+
+        Raises
+        ------
+        OSError
+            If a file cannot be written.
+        """
+        self._call("save", folder)
+        tables = load_tables(folder)
+        if tables:
+            self._note_files(tables)
+        return tables
+
+    def _exchange_path(self, name: str) -> Path:
+        """Return the path of the file through which the rows of a table are exchanged.
+
+        A table that is mapped from a file of its own has no such file.
+        """
+        return self._folder / f"{name}.npy"
+
+    def _note_files(self, sources: Mapping[str, Path | ShardedRows]) -> None:
+        """Note that the rows in these files are the cluster's."""
+        self._identities = {name: _identity_of(source) for name, source in sources.items()}
+        self._is_saved = True
+
+    def _is_current(self, name: str, array: np.ndarray) -> bool:
+        """Return whether an array equals the rows that the cluster held when it was last saved."""
+        if isinstance(array, ShardedRows):
+            return self._identities.get(name) == array
+        path = file_of(array)
+        if path is None:
+            path = self._exchange_path(name)
+            return path.exists() and _are_equal(array, np.load(path, "r"))
+        return not array.flags.writeable and self._identities.get(name) == _identity_of(path)
 
     def close(self) -> None:
         """Kill the coordinator."""
@@ -184,6 +232,7 @@ class CoordinatedRegime:
         # A heartbeat is a message, but no answer: only the latter show that training progresses.
         answer_time = time.monotonic()
         message_time = answer_time
+        progress: float | None = None  # content of the last heartbeat
         stop_time: float | None = None
         is_logged = False
         while True:
@@ -206,7 +255,11 @@ class CoordinatedRegime:
                 self._check_time(message_time, SILENT_SECONDS)
                 continue
             message_time = time.monotonic()
-            if message.kind == "alive":
+            if message.kind == "alive" and message.content == progress:
+                continue
+            if message.kind == "alive":  # such as a block of rows that were copied
+                progress = message.content
+                answer_time = message_time
                 continue
             answer_time = message_time
             self._process_message(message)
@@ -252,6 +305,14 @@ class CoordinatedRegime:
 
 def _ignore(report: UnitReport) -> None:
     """Ignore a report."""
+
+
+def _identity_of(source: Path | ShardedRows) -> object:
+    """Return what identifies files, whatever the name of a single one is."""
+    if isinstance(source, ShardedRows):
+        return source
+    status = source.stat()
+    return status.st_dev, status.st_ino
 
 
 def _are_equal(array: np.ndarray, rows: np.ndarray) -> bool:

@@ -11,13 +11,16 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from logging.handlers import QueueHandler
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 from gensim_tfw2v._tensorflow import tf
 from gensim_tfw2v.cluster.connect import connect
 from gensim_tfw2v.cluster.spec import ClusterLost
-from gensim_tfw2v.kernel.tables import Divergence, UnitReport, UnitTask
+from gensim_tfw2v.files.row_file import RowFile
+from gensim_tfw2v.files.sharded_rows import ShardedRows, save_description
+from gensim_tfw2v.kernel.tables import Divergence, Tables, UnitReport, UnitTask
 from gensim_tfw2v.monitor.task_log import TaskLog
 from gensim_tfw2v.parameter_server.liveness import Liveness, shorten_reason
 from gensim_tfw2v.parameter_server.workers import ClusterWorkers, LocalWorkers
@@ -27,7 +30,6 @@ from gensim_tfw2v.regimes.coordinator_pipe import (
     ClusterSetup,
     CoordinatorEnd,
     Request,
-    map_rows,
 )
 
 logger = logging.getLogger("gensim_tfw2v.regimes.coordinator")  # also if this is __main__
@@ -52,7 +54,6 @@ class Coordinator:
 
     def __init__(self, pipe: CoordinatorEnd, setup: ClusterSetup) -> None:
         self._pipe = pipe
-        self._folder = setup.setup.folder
         self._regime: Any = None
         self._log: TaskLog | None = None
         self._traffic_time = 0.0  # time.monotonic() of the last "traffic" message; first 0
@@ -61,6 +62,16 @@ class Coordinator:
             # the user's program kills this process when it receives the error, even if a call hangs
             self._liveness.watch(functools.partial(pipe.send, "error"))
 
+    def start_heartbeats(self) -> None:
+        """Start the thread that sends heartbeats until this process exits."""
+
+        def send_heartbeats() -> None:
+            while True:
+                time.sleep(ALIVE_SECONDS)
+                self._pipe.send("alive", self._liveness.last_progress)
+
+        threading.Thread(target=send_heartbeats, daemon=True).start()
+
     def answer(self, request: Request) -> None:
         """Call the requested method, and send its result or its error."""
         methods: dict[str, Callable[..., None]] = {
@@ -68,6 +79,7 @@ class Coordinator:
             "train_epoch": self.train_epoch,
             "load": self.load,
             "export": self.export,
+            "save": self.save,
         }
         try:
             with self._liveness.busy(), self._liveness.convert_errors():
@@ -104,13 +116,28 @@ class Coordinator:
             self._pipe.send("traffic", replace(self._regime.traffic, jobs=[]))
         self._pipe.send("report", report)
 
-    def load(self) -> None:
-        """Set all rows to those of the files."""
-        self._regime.load(map_rows(self._folder, "r"))
+    def load(self, sources: Tables) -> None:
+        """Set all rows to those of files: paths, or `ShardedRows`."""
+        self._regime.load(
+            Tables(
+                *(
+                    source
+                    if isinstance(source, ShardedRows)
+                    else RowFile(source, is_writable=False)
+                    for source in sources
+                )
+            )
+        )
 
-    def export(self) -> None:
-        """Write the current rows to the files."""
-        self._regime.export(map_rows(self._folder, "r+"))
+    def export(self, paths: Tables) -> None:
+        """Write the current rows to the files at these paths."""
+        self._regime.export(Tables(*map(RowFile, paths)))
+
+    def save(self, folder: Path) -> None:
+        """Let the ps tasks write their rows to a folder, and write the files' description."""
+        tables = self._regime.save(folder)
+        if tables:
+            save_description(folder, tables)
 
 
 def make_regime(setup: ClusterSetup, liveness: Liveness) -> Any:
@@ -137,19 +164,12 @@ def main() -> None:
     package_logger.setLevel(logging.INFO)
     package_logger.addHandler(QueueHandler(record_queue))
     logger.setLevel(logging.DEBUG)
-    threading.Thread(target=send_heartbeats, args=(pipe,), daemon=True).start()
     request = pipe.next_request()
     coordinator = Coordinator(pipe, *request.arguments)
+    coordinator.start_heartbeats()
     while True:
         coordinator.answer(request)
         request = pipe.next_request()
-
-
-def send_heartbeats(pipe: CoordinatorEnd) -> None:
-    """Send heartbeats until this process exits."""
-    while True:
-        time.sleep(ALIVE_SECONDS)
-        pipe.send("alive")
 
 
 if __name__ == "__main__":

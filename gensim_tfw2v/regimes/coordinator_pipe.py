@@ -11,14 +11,10 @@ import pickle
 import queue
 import threading
 from multiprocessing.connection import Connection
-from pathlib import Path
-from typing import IO, Any, Literal, NamedTuple
-
-import numpy as np
+from typing import IO, Any, NamedTuple
 
 from gensim_tfw2v.cluster.launcher import Process
 from gensim_tfw2v.cluster.spec import Cluster
-from gensim_tfw2v.kernel.tables import Tables
 from gensim_tfw2v.options.regimes import RegimeOptions
 from gensim_tfw2v.regimes import Setup
 
@@ -42,7 +38,8 @@ class Message(NamedTuple):
     kind : str
         ``"done"`` or ``"error"`` answers a request, with the traffic so far or an exception as its
         content. ``"report"`` contains a trained unit's `UnitReport`, ``"traffic"`` the traffic so
-        far, ``"log"`` a log record. ``"alive"`` is a heartbeat, without content.
+        far, ``"log"`` a log record. ``"alive"`` is a heartbeat, whose content is the time
+        of the last progress.
     request_id : int
         Id of the request that the coordinator is processing.
     content : object
@@ -61,11 +58,6 @@ class ClusterSetup(NamedTuple):
     regime: RegimeOptions
     setup: Setup
     log_dir: str | None = None  # folder of the training's TensorBoard log
-
-
-def map_rows(folder: Path, mode: Literal["r", "r+"]) -> Tables:
-    """Map the row files of a folder into memory."""
-    return Tables(*(np.load(folder / f"{name}.npy", mode) for name in Tables._fields))
 
 
 class ProgramEnd:

@@ -36,6 +36,7 @@ class DeterministicRegime(LocalRegime):
         round_blocks: int = 1,
     ) -> None:
         super().__init__(options, words, workers, loss_every)
+        self.training_threads = 1  # other threads only draw units, or train parts of the same unit
         self._round_blocks = round_blocks
 
     def train_epoch(self, tasks: Sequence[UnitTask], report: Reporter, stop: Stop = never) -> None:

@@ -15,8 +15,8 @@ from gensim_tfw2v.kernel.native import by_ctypes
 from gensim_tfw2v.kernel.native.padded_rows import RowMemory, all_finite
 from gensim_tfw2v.kernel.tables import Divergence, Reporter, Tables, UnitReport, UnitTask
 from gensim_tfw2v.kernel.word_arrays import WordArrays
-from gensim_tfw2v.processes.threads import defer_interrupts, in_threads
-from gensim_tfw2v.regimes import Stop, never
+from gensim_tfw2v.processes.threads import defer_interrupts, in_threads, usable_cores
+from gensim_tfw2v.regimes import NOT_FINITE, Stop, never
 
 
 class LocalRegime:
@@ -43,6 +43,8 @@ class LocalRegime:
     ) -> None:
         self.options = options
         self.workers = workers
+        #: Number of threads that train units at the same time.
+        self.training_threads = min(workers, len(usable_cores()))
         self.loss_every = loss_every
         self._words = words
 
@@ -96,12 +98,10 @@ class LocalRegime:
         ]
         self._tables = by_ctypes.KernelTables(tables, self._words)
 
-    def finite(self) -> bool:
-        """See `Regime.finite`."""
-        return all(map(all_finite, self._tables.rows))
-
     def export(self, arrays: Tables) -> None:
         """See `Regime.export`."""
+        if not all(map(all_finite, self._tables.rows)):
+            raise Divergence(NOT_FINITE)
         for rows, array in zip(self._tables.rows, arrays, strict=True):
             array[:] = rows
 
@@ -148,6 +148,7 @@ class UnitRecords:
             unit,
             np.asarray(task.alphas, np.float32),
             loss_every=regime.loss_every,
+            threads=regime.training_threads,
             pool=pool,
             record=self._results[index],
         )

@@ -11,6 +11,8 @@ from typing import Any
 import numpy as np
 
 from gensim_tfw2v._tensorflow import tf
+from gensim_tfw2v.files.array_file import ArrayFile, array_of
+from gensim_tfw2v.files.sharded_rows import ShardedRows
 from gensim_tfw2v.kernel.tables import Divergence, Tables, UnitReport, UnitTask
 from gensim_tfw2v.monitor.traffic import JobTrace, Traffic
 from gensim_tfw2v.ops.walks import WalkFiles
@@ -24,13 +26,13 @@ from gensim_tfw2v.parameter_server.layout import Layout
 from gensim_tfw2v.parameter_server.scratch import WorkerVariables
 from gensim_tfw2v.parameter_server.workers import Workers
 from gensim_tfw2v.processes.threads import defer_interrupts
-from gensim_tfw2v.regimes import Setup
+from gensim_tfw2v.regimes import NOT_FINITE, Setup
 from gensim_tfw2v.unit_sizes import choose_warm_units
 
 #: Class of the tables, and class of the job that trains on them, for each value of the option
 #: `layout`. Their modules, in `gensim_tfw2v.parameter_server`, are imported when they are needed.
 LAYOUTS: dict[str, tuple[str, str]] = {
-    "rows": ("rows:RowLayout", "rows:RowJob"),
+    "rows": ("rows:RowLayout", "row_job:RowJob"),
     "columns": ("columns:ColumnLayout", "columns:ColumnJob"),
 }
 
@@ -45,6 +47,11 @@ def job_class(layout: str) -> Callable[..., WorkerJob]:
     """Return the class of the job that trains on tables with a layout."""
     _, name = LAYOUTS[layout]
     return pkgutil.resolve_name(f"gensim_tfw2v.parameter_server.{name}")
+
+
+def _variable(array: Any) -> tf.Variable:
+    """Return a variable on the ps tasks, from an array or an `ArrayFile`."""
+    return tf.Variable(array_of(array), trainable=False)
 
 
 class ParameterServerRegime:
@@ -73,11 +80,14 @@ class ParameterServerRegime:
         self.workers = workers
         self._seed = setup.seed
         self._n_units = setup.n_units
+        self._initial_inputs = setup.initial_inputs
         self.warm_units = choose_warm_units(setup.n_units, setup.config.max_entries)
         self._traffic_lock = threading.Lock()
         self._n_units_before = 0  # units in `traffic` at the start of the epoch
         has_files = workers.sees(setup.folder)
         draws_walks = setup.walk_file is not None and setup.config.engine.draws_walks
+        is_filed = isinstance(setup.words.keep, ArrayFile)
+        maps_files = has_files and is_filed and setup.config.engine.maps_arrays
         sent_walk_file = None
         if draws_walks and not (has_files or workers.are_threads):
             sent_walk_file = setup.walk_file
@@ -89,10 +99,23 @@ class ParameterServerRegime:
             wire_dtype="float32" if workers.are_threads else setup.config.wire_dtype,
         )
         with workers.scope():
-            self.server = self._serve(setup, sent_walk_file)
+            self.server = self._serve(setup, maps_files, sent_walk_file)
+        for table in self.server.tables:
+            table.progress = workers.liveness.progress
 
-    def _serve(self, setup: Setup, sent_walk_file: Path | None) -> ParameterServer:
-        """Create the variables on the ps tasks. Workers get the content of `sent_walk_file`."""
+    def _serve(
+        self, setup: Setup, maps_files: bool, sent_walk_file: Path | None
+    ) -> ParameterServer:
+        """Create the variables on the ps tasks.
+
+        Parameters
+        ----------
+        setup : Setup
+        maps_files : bool
+            Whether workers map the arrays of the vocabulary from files.
+        sent_walk_file : Path or None
+            File whose content workers get.
+        """
         make = layout_class(self.config.layout)
         engine = self.config.engine
         size = self.config.vector_size
@@ -101,10 +124,11 @@ class ParameterServerRegime:
             *(make(n_rows, size, n_shards, shard_ops=engine.shard_ops()) for n_rows in setup.n_rows)
         )
         walk_files = None if sent_walk_file is None else WalkFiles.load(sent_walk_file)
-        words, rates, walk_files = tf.nest.map_structure(
-            lambda array: array if array is None else tf.Variable(array, trainable=False),
-            (setup.words, setup.rates, walk_files),
-        )
+        words, rates = setup.words, setup.rates
+        if not maps_files:
+            words, rates = tf.nest.map_structure(_variable, (words, rates))
+        if walk_files is not None:
+            walk_files = tf.nest.map_structure(_variable, walk_files)
         push_counter = PushCounter(
             tf.Variable(0, trainable=False, dtype=tf.int64),
             # the shape is fixed, because TensorFlow 2.21 crashes if that of a remote variable isn't
@@ -193,19 +217,36 @@ class ParameterServerRegime:
     @defer_interrupts()
     def load(self, arrays: Tables) -> None:
         """See `Regime.load`."""
-        for table, array in zip(self.server.tables, arrays, strict=True):
-            table.load(array)
-
-    @defer_interrupts()
-    def finite(self) -> bool:
-        """See `Regime.finite`."""
-        return all(table.finite() for table in self.server.tables)
+        initial = Tables(inputs=self._initial_inputs, outputs=(), nodes=())
+        for table, array, rows in zip(self.server.tables, arrays, initial, strict=True):
+            if isinstance(array, ShardedRows) and self.workers.servers_can_write(array.folder):
+                if table.restore(array):
+                    continue
+            table.load(array, rows)
 
     @defer_interrupts()
     def export(self, arrays: Tables) -> None:
         """See `Regime.export`."""
+        if not all(table.finite() for table in self.server.tables):
+            raise Divergence(NOT_FINITE)
         for table, array in zip(self.server.tables, arrays, strict=True):
             table.export(array)
+
+    @defer_interrupts()
+    def save(self, folder: Path) -> list[ShardedRows]:
+        """Let each ps task write its rows to files in a folder; see `CoordinatedRegime.save`."""
+        if not self.workers.servers_can_write(folder):
+            return []
+        if not all(table.finite() for table in self.server.tables):
+            raise Divergence(NOT_FINITE)
+        tables = []
+        for name, table in self.server.tables._asdict().items():
+            if table.n_rows:
+                rows = table.save(folder, name)
+                if rows is None:
+                    return []
+                tables.append(rows)
+        return tables
 
     def close(self) -> None:
         """Free the tables and the workers' variables. Stop the workers if they are threads."""

@@ -14,6 +14,7 @@ import numpy as np
 
 from gensim_tfw2v._tensorflow import tf
 from gensim_tfw2v.corpus.encoded_corpus import unit_key
+from gensim_tfw2v.files.array_file import array_of
 from gensim_tfw2v.graph.slices import Slices
 from gensim_tfw2v.graph.updates import WholeRows
 from gensim_tfw2v.kernel.tables import Divergence, Reporter, Tables, UnitResult, UnitTask
@@ -169,10 +170,10 @@ class SandblasterRegime(ScheduledRegime):
 
     def __init__(self, setup: Setup, workers: Workers, options: Sandblaster) -> None:
         check_gradient(setup.config.objective)
-        check_lock(setup.words.lock)
+        check_lock(array_of(setup.words.lock))
         super().__init__(setup._replace(config=exact_steps(setup.config)), workers, options)
         point = ShardedVector(self.server.tables)
-        weights = _weights(point, setup.rates)
+        weights = _weights(point, Tables(*map(array_of, setup.rates)))
         self._search = LBFGS(
             point, point.like, options.history, lambda vector: vector.weigh(weights)
         )
@@ -267,9 +268,9 @@ class SandblasterRegime(ScheduledRegime):
 
     def _point_equals(self, arrays: Tables) -> bool:
         for table, array in zip(self.server.tables, arrays, strict=True):
-            current = np.empty_like(array, np.float32)
+            current = np.empty(array.shape, np.float32)
             table.export(current)
-            if not np.array_equal(current, array):
+            if not np.array_equal(current, array[:]):
                 return False
         return True
 

@@ -54,7 +54,7 @@ class SubModelsRegime(ParameterServerRegime):
     def __init__(self, setup: Setup, workers: Workers, options: Any = None) -> None:
         super().__init__(setup, workers, options)
         self._folder = setup.folder
-        self._n_words = len(setup.words.keep)
+        self._n_words = setup.words.keep.shape[0]
         self._attempts = itertools.count(1)
         self._current: dict[int, int] = {}  # running attempt of each sub-model, by its number
         self._local = threading.local()  # `_local.slot` is the index of the worker of a thread

@@ -16,7 +16,8 @@ from gensim_tfw2v.options.regimes import Deterministic, Synchronous
 from gensim_tfw2v.parameter_server.combining import adasum
 from gensim_tfw2v.parameter_server.job_queue import runs_of
 from gensim_tfw2v.parameter_server.job_result import JobResult
-from gensim_tfw2v.parameter_server.rows import StagedJob, adder_of_staged
+from gensim_tfw2v.parameter_server.row_job import StagedJob
+from gensim_tfw2v.parameter_server.rows import adder_of_staged
 from gensim_tfw2v.parameter_server.text import NOTHING, source_of
 from gensim_tfw2v.parameter_server.workers import Workers
 from gensim_tfw2v.processes.threads import defer_interrupts

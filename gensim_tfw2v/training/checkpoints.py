@@ -15,23 +15,17 @@ import os
 import shutil
 import threading
 import uuid
-import weakref
 import zlib
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any, BinaryIO, NamedTuple, TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
-from gensim.models import KeyedVectors
 
-from gensim_tfw2v.corpus.encoded_corpus import EncodedCorpus
-from gensim_tfw2v.files.mapped import save_array
-from gensim_tfw2v.files.temporary import try_lock
+from gensim_tfw2v.files.sharded_rows import ShardedRows, load_tables
 from gensim_tfw2v.messages import quoted
-from gensim_tfw2v.options.option import Use
-from gensim_tfw2v.options.table import option_names
 from gensim_tfw2v.processes.threads import defer_interrupts
-from gensim_tfw2v.training.huffman import Paths
+from gensim_tfw2v.training.array_checksums import read_checksummed, save_checksummed, sync
 
 logger = logging.getLogger(__name__)
 
@@ -39,17 +33,20 @@ T = TypeVar("T")
 
 #: Version of the format in which checkpoints are written.
 FORMAT = 5
+#: Version of the format of checkpoints whose tables are files that ps tasks have written.
+SHARDED_FORMAT = 6
 #: Formats that can be read, and the names that their identities of a training lack. Formats 3 and 4
 #: have a checksum of the work units in place of that of the corpus; see `_upgrade`.
-READABLE_FORMATS: dict[int, tuple[str, ...]] = {3: ("tree", "corpus"), 4: ("corpus",), FORMAT: ()}
+READABLE_FORMATS: dict[int, tuple[str, ...]] = {
+    3: ("tree", "corpus"),
+    4: ("corpus",),
+    FORMAT: (),
+    SHARDED_FORMAT: (),
+}
 DESCRIPTION = "checkpoint.json"
-LOCK = "in-use.lock"
 _PREFIX = "checkpoint-"
 _UNFINISHED = ".unfinished"
 _DAMAGED = ".damaged"
-
-#: Bytes that are read from a file at a time.
-_CHUNK = 1 << 20
 
 
 class CheckpointError(ValueError):
@@ -64,59 +61,6 @@ def has_checkpoint(folder: Path) -> bool:
     return any(folder.glob(f"**/{_PREFIX}*[0-9]/{DESCRIPTION}"))
 
 
-class FolderLock(NamedTuple):
-    """Lock of a folder, until it is closed or the process exits.
-
-    Attributes
-    ----------
-    file : file
-        Locked file in the folder.
-    is_exclusive : bool
-        Whether no other training can use the folder. False if its file system has no locks.
-    """
-
-    file: BinaryIO
-    is_exclusive: bool
-
-    def close(self) -> None:
-        """Release the lock."""
-        self.file.close()
-
-
-def lock_folder(folder: Path) -> FolderLock:
-    """Lock a folder for the checkpoints of one training, and create it if it is missing.
-
-    If the file system has no locks, a warning is logged. Raises a `CheckpointError` if a different
-    training has locked the folder, and an OSError if the folder is not writable.
-    """
-    folder.mkdir(parents=True, exist_ok=True)
-    file = open(folder / LOCK, "ab")  # noqa: SIM115
-    is_locked = try_lock(file)
-    if is_locked is False:
-        file.close()
-        raise CheckpointError(
-            f"{folder}: another training is using this checkpoint_dir; wait until it ends, "
-            "or use a different folder"
-        )
-    if is_locked is None:
-        logger.warning(
-            "%s: its file system has no locks, so nothing prevents a second training in this "
-            "checkpoint_dir: run only one. Only checkpoints of this process are removed from it",
-            folder,
-        )
-    _locks.add(file)
-    return FolderLock(file, is_exclusive=bool(is_locked))
-
-
-#: Locked files of this process. A forked child closes its copies. Otherwise it would keep the locks
-#: after this process exits.
-_locks: weakref.WeakSet[BinaryIO] = weakref.WeakSet()
-
-
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=lambda: [file.close() for file in _locks])
-
-
 class Checkpoints:
     """Checkpoints of one training in a folder, which keeps the last two.
 
@@ -125,18 +69,26 @@ class Checkpoints:
     folder : Path
         Created if it is missing. An OSError is raised if it is not writable.
     training : dict
-        Identity of the training, as values that JSON can encode. Only checkpoints with the same
-        values are resumed, with one exception: ``epochs`` may be larger than in the checkpoint of a
-        finished training. A training is finished if ``epoch`` of its state equals its ``epochs``.
+        Identity of the training, from `identity_of`. Only checkpoints with the same values are
+        resumed, with one exception: ``epochs`` may be larger than in the checkpoint of a finished
+        training. A training is finished if ``epoch`` of its state equals its ``epochs``.
     is_exclusive : bool
         Whether no other training can use the folder; see `lock_folder`. Otherwise only checkpoints
         that this object has written are removed.
+    linked_folder : Path, optional
+        Folder with files that are replaced, but never changed. If a read-only array is mapped from
+        such a file, a checkpoint has a link to the file instead of a copy.
     """
 
     def __init__(
-        self, folder: Path, training: Mapping[str, Any], is_exclusive: bool = True
+        self,
+        folder: Path,
+        training: Mapping[str, Any],
+        is_exclusive: bool = True,
+        linked_folder: Path | None = None,
     ) -> None:
         self.folder = folder
+        self._linked_folder = linked_folder
         self.is_exclusive = is_exclusive
         self._written: list[Path] = []  # finished checkpoints of this object
         # the name of an unfinished checkpoint is unique, because a second training may write one
@@ -162,16 +114,49 @@ class Checkpoints:
         state. A failure, such as a full disk, is logged as an error; earlier checkpoints are kept,
         and training continues. `is_last` means that the training has finished.
         """
+        arrays = dict(arrays)
+
+        def write_files(folder: Path) -> dict[str, Any]:
+            linked_folder = self._linked_folder
+            checksums = {
+                name: save_checksummed(folder, name, array, linked_folder)
+                for name, array in arrays.items()
+            }
+            return {"files": checksums}
+
         self.wait()
-        if not self.is_exclusive:
-            self._next = self._next_number()
-        path = self._path(self._next)
-        self._next += 1
         description = {"format": FORMAT, "training": self.training, "state": state}
-        arguments = path, dict(arrays), json.dumps(description), is_last
+        arguments = self._next_path(), write_files, json.dumps(description), is_last
         with defer_interrupts():  # `wait` cannot join a thread that was not started
             self._writer = threading.Thread(target=self._write, args=arguments, daemon=True)
             self._writer.start()
+
+    def save_shards(
+        self,
+        write: Callable[[Path], Mapping[str, ShardedRows]],
+        state: Mapping[str, Any],
+    ) -> dict[str, ShardedRows]:
+        """Write a checkpoint whose tables `write` writes to files of a folder.
+
+        Returns the tables by name, or an empty dict if none was written: `write` has returned none,
+        or has raised an OSError, which is logged.
+        """
+
+        def write_files(folder: Path) -> dict[str, Any] | None:
+            tables = write(folder)
+            descriptions = {name: table.describe() for name, table in tables.items()}
+            return {"files": {}, "shards": descriptions} if tables else None
+
+        self.wait()
+        description = {"format": SHARDED_FORMAT, "training": self.training, "state": state}
+        folder = self._write(self._next_path(), write_files, json.dumps(description), False)
+        return {} if folder is None else load_tables(folder)
+
+    def _next_path(self) -> Path:
+        if not self.is_exclusive:
+            self._next = self._next_number()
+        self._next += 1
+        return self._path(self._next - 1)
 
     @defer_interrupts()  # otherwise the thread could still be writing after the end of `train`
     def wait(self) -> None:
@@ -180,14 +165,15 @@ class Checkpoints:
             self._writer.join()
             self._writer = None
 
-    def load_latest(self, take: Callable[[dict[str, np.ndarray], Any], T]) -> T | None:
+    def load_latest(self, take: Callable[[dict[str, Any], Any], T]) -> T | None:
         """Return the result of `take` for the last valid checkpoint; None if there is none.
 
         Parameters
         ----------
         take : callable
-            Function of the arrays, which are read-only, and of the state. If it raises an exception
-            other than those below, the checkpoint counts as damaged, and the previous one is tried.
+            Function of the arrays, which are read-only or `ShardedRows`, and of the state. If it
+            raises an exception other than those below, the checkpoint counts as damaged, and the
+            previous one is tried.
 
         Raises
         ------
@@ -204,7 +190,12 @@ class Checkpoints:
             try:
                 description = self._read_description(path)
                 files = description["files"].items()
-                arrays = {name: _read(path, name, crc) for name, crc in files}
+                arrays: dict[str, Any] = {
+                    name: read_checksummed(path, name, crc) for name, crc in files
+                }
+                for name, shards in description.get("shards", {}).items():
+                    arrays[name] = ShardedRows.of(path, name, shards)
+                    arrays[name].check()
                 return take(arrays, description["state"])
             except (CheckpointError, MemoryError):
                 raise
@@ -232,8 +223,9 @@ class Checkpoints:
         if description["format"] not in READABLE_FORMATS:
             raise CheckpointError(
                 f"{path} has format {quoted(description['format'])}, of a different version of "
-                f"this package; this one reads format {FORMAT}: finish that training with the "
-                "version that started it, or use a different checkpoint_dir to start from scratch"
+                f"this package; this one reads format {max(READABLE_FORMATS)}: finish that "
+                "training with the version that started it, or use a different checkpoint_dir to "
+                "start from scratch"
             )
         missing_names = READABLE_FORMATS[description["format"]]
         _upgrade(description)
@@ -276,20 +268,32 @@ class Checkpoints:
         return sorted(filter(Path.is_dir, self._list_paths()), key=_parse_number)
 
     def _write(
-        self, path: Path, arrays: dict[str, np.ndarray], description: str, is_last: bool
-    ) -> None:
+        self,
+        path: Path,
+        write_files: Callable[[Path], dict[str, Any] | None],
+        description: str,
+        is_last: bool,
+    ) -> Path | None:
+        """Write a checkpoint, and return its folder; None if it could not be written.
+
+        `write_files` writes files to a folder, and returns their description; None if it wrote
+        none.
+        """
         unfinished = path.with_name(path.name + self._unfinished_suffix)
         try:
             unfinished.mkdir()
-            files = {name: _save(unfinished, name, array) for name, array in arrays.items()}
-            content = json.loads(description) | {"files": files}
+            files = write_files(unfinished)
+            if files is None:
+                shutil.rmtree(unfinished, ignore_errors=True)
+                return None
+            content = json.loads(description) | files
             description_path = unfinished / DESCRIPTION
             description_path.write_text(
                 json.dumps(content | {"checksum": _checksum(content)}), "utf-8"
             )
-            _sync(description_path)
+            sync(description_path)
             path = self._rename(unfinished, path)
-            _sync(self.folder)
+            sync(self.folder)
         except OSError as error:
             logger.error(
                 "no checkpoint was written to %s: %s; training continues, with the earlier ones",
@@ -297,7 +301,7 @@ class Checkpoints:
                 error.strerror or error,
             )
             shutil.rmtree(unfinished, ignore_errors=True)
-            return
+            return None
         self._written.append(path)
         obsolete_paths = self._written[:-2]
         if self.is_exclusive:
@@ -307,6 +311,7 @@ class Checkpoints:
         for obsolete_path in obsolete_paths:
             self._remove(obsolete_path)
         del self._written[:-2]
+        return path
 
     def _rename(self, unfinished: Path, path: Path) -> Path:
         """Give a checkpoint its final name, or the next one that is free; return its path."""
@@ -346,72 +351,9 @@ def _set_aside(path: Path) -> Path:
 
 def _upgrade(description: dict[str, Any]) -> None:
     """Move the checksum of the work units of an earlier format to where this format has it."""
-    if description["format"] != FORMAT:
+    if description["format"] < FORMAT:
         description["state"]["cut"] = {"units": description["training"].pop("corpus")}
 
 
 def _checksum(content: Mapping[str, Any]) -> int:
     return zlib.crc32(json.dumps(content, sort_keys=True).encode())
-
-
-def _save(folder: Path, name: str, array: np.ndarray) -> int:
-    path = folder / f"{name}.npy"
-    save_array(path, array)
-    _sync(path)
-    return _crc(path)
-
-
-def _read(folder: Path, name: str, crc: int) -> np.ndarray:
-    path = folder / f"{name}.npy"
-    if _crc(path) != crc:
-        raise ValueError(f"{path.name} has a wrong checksum")
-    return np.load(path, "r", allow_pickle=False)
-
-
-def _crc(path: Path) -> int:
-    # The file is read, not mapped: a read error in mapped memory would kill the process.
-    crc = 0
-    with path.open("rb") as file:
-        while chunk := file.read(_CHUNK):
-            crc = zlib.crc32(chunk, crc)
-    return crc
-
-
-def _sync(path: Path) -> None:
-    """Flush a file or a folder to disk."""
-    descriptor = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
-
-
-def description_of(model: Any, corpus: EncodedCorpus, seed: int) -> dict[str, Any]:
-    """Return the identity of a training, for `Checkpoints`."""
-    description = {
-        "vocabulary": _describe_keys(model.wv, "words"),
-        # without a seed, each process draws a random one, so checkpoints with any seed are resumed
-        "seed": f"any, training {model.train_count + 1}" if model.seed is None else seed,
-        **{name: getattr(model, name) for name in option_names(Use.IDENTITY)},
-    }
-    if model.hs:  # rows of syn1 are nodes of this tree, and fit no other
-        description["tree"] = f"{Paths.of(model.wv).checksum():08x}"
-    if model.has_subwords:
-        description |= {
-            name: getattr(model.wv, name) for name in option_names(Use.IDENTITY, "FastText")
-        }
-    if model.has_documents:
-        description |= {
-            name: getattr(model, name) for name in option_names(Use.IDENTITY, "Doc2Vec")
-        }
-        description["tags"] = _describe_keys(model.dv, "tags")
-    # last, because the ids of the corpus depend on the vocabulary: its changes are reported first
-    counts = f"{corpus.total_raw_words} words, {corpus.total_sentences} sentences"
-    description["corpus"] = f"{counts}, {corpus.checksum:08x}"
-    return description
-
-
-def _describe_keys(vectors: KeyedVectors, kind: str) -> str:
-    """Describe the words or tags of vectors by their number and a checksum."""
-    text = "\n".join(map(str, vectors.index_to_key))
-    return f"{len(vectors)} {kind}, {zlib.crc32(text.encode('utf-8', 'surrogatepass')):08x}"

@@ -1,7 +1,7 @@
 """Tags of documents, while documents are read and as keys of a model's document vectors."""
 
 import logging
-from collections.abc import Callable, Hashable, Iterable, Iterator
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 from itertools import count
 from typing import Any
 
@@ -9,6 +9,10 @@ import numpy as np
 from gensim.models import KeyedVectors
 
 from gensim_tfw2v.corpus.shard_files import FIRST_TAG, Ids
+from gensim_tfw2v.keys.compact import compact, is_large, keys_of
+from gensim_tfw2v.keys.integer_keys import IntegerKeys
+from gensim_tfw2v.keys.key_list import KeyList
+from gensim_tfw2v.keys.string_keys import StringKeys
 from gensim_tfw2v.messages import quoted
 
 logger = logging.getLogger(__name__)
@@ -108,8 +112,9 @@ class Tags:
         # Usually, integer tag t is row t. gensim lists the exceptions in key_to_index: integers
         # that were added behind tags that are not integers. Here, they are sorted by tag, with a
         # sentinel at the end.
-        keys = vectors.key_to_index.items()
-        exceptions = sorted((int(key), row) for key, row in keys if isinstance(key, INTEGERS))
+        exceptions = sorted(
+            (int(key), vectors.key_to_index[key]) for key in _integer_keys(vectors.key_to_index)
+        )
         listed_tags, listed_rows = np.array([*exceptions, (2**62, -1)]).T
 
         def find_rows(tag_numbers: Ids) -> Ids:
@@ -136,6 +141,12 @@ class KnownTags(Tags):
     def _count(self, tag: Hashable, n_words: int) -> int:
         """Return the row of a tag; -1 if it is unknown, for which the entry is UNKNOWN."""
         return int(self.vectors.get_index(tag, -1))
+
+
+def _integer_keys(key_to_index: Mapping[Any, int]) -> Iterator[Any]:
+    """Yield the keys that are integers."""
+    if not isinstance(keys_of(key_to_index), StringKeys):
+        yield from (key for key in key_to_index if isinstance(key, INTEGERS))
 
 
 def take_tags(vectors: KeyedVectors, tags: Tags, n_documents: int, update: bool = False) -> None:
@@ -173,19 +184,19 @@ def take_tags(vectors: KeyedVectors, tags: Tags, n_documents: int, update: bool 
     keys = vectors.index_to_key
     rows_of_keys = vectors.key_to_index
     # key_to_index lacks the integers that are their own rows
-    highest = max(
-        [
-            len(keys) - len(rows_of_keys) - 1,
-            *(key for key in rows_of_keys if isinstance(key, INTEGERS)),
-        ]
-    )
+    highest = max([len(keys) - len(rows_of_keys) - 1, *_integer_keys(rows_of_keys)])
     new_integers = range(highest + 1, tags.n_integers)
     new_tags = [tag for tag in tags.non_integers if tag not in rows_of_keys]
     if rows_of_keys:
         rows_of_keys.update(zip(new_integers, count(len(keys)), strict=False))
     rows_of_keys.update(zip(new_tags, count(len(keys) + len(new_integers)), strict=False))
+    n_keys = len(keys) + len(new_integers)
     try:
-        vectors.index_to_key = [*keys, *new_integers, *new_tags]
+        if not rows_of_keys and is_large(n_keys):
+            vectors.index_to_key = KeyList(IntegerKeys(range(n_keys)))
+        elif new_integers or new_tags:
+            vectors.index_to_key = [*keys, *new_integers, *new_tags]
+            compact(vectors)
     except MemoryError as error:
         size = 4 * len(new_integers) * vectors.vector_size / 2**40
         raise MemoryError(

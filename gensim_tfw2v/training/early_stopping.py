@@ -34,14 +34,15 @@ class EarlyStopping(CallbackAny2Vec):
         pairs (``"ws353"``, ``"simlex999"`` or a file), the accuracy on analogies
         (``"questions-words"`` or a file), the mean loss of the epoch (``"loss"``, which turns
         `compute_loss` on), or the result of a function of the model.
-    min_delta : float
-        Smallest change that counts as an improvement.
-    patience : int
-        Number of epochs without improvement after which training stops.
-    mode : {"auto", "max", "min"}
+    min_delta : float, default 0.0
+        Smallest change that counts as an improvement, from 0 up.
+    patience : int, default 2
+        Number of epochs without improvement after which training stops, from 0 up. Use more if the
+        score is noisy.
+    mode : "auto", "max" or "min", default "auto"
         Whether higher or lower scores are better; ``"auto"`` is ``"min"`` for ``"loss"`` and
         ``"max"`` for everything else.
-    restore_best_weights : bool
+    restore_best_weights : bool, default True
         Restore the arrays of the best epoch at the end of training. The copy needs as much memory
         as the model's arrays (V x D float32 each), also with `tables_dir`.
 

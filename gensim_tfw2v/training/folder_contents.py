@@ -3,13 +3,15 @@
 import inspect
 import itertools
 import math
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 from gensim.models import KeyedVectors
 
 from gensim_tfw2v.gensim_classes import Word2Vec
+from gensim_tfw2v.keys.compact import key_blocks, keys_of
+from gensim_tfw2v.keys.integer_keys import IntegerKeys
 from gensim_tfw2v.messages import quoted
 from gensim_tfw2v.options.contents import COUNTERS, KEPT, REFUSED, names
 from gensim_tfw2v.training.documents import INTEGERS
@@ -20,15 +22,13 @@ from gensim_tfw2v.training.folder_tensors import (
     list_value_dtypes,
     tensor_name,
 )
+from gensim_tfw2v.training.token_rows import UNKNOWN, TokenRows, describe_tokenizer
 from gensim_tfw2v.typed_words import is_integer, typed_form
 from gensim_tfw2v.weight_tables import ATTRIBUTES
 
 CONFIG = "config.json"
 TOKENIZER = "tokenizer.json"
 TAGS = "tags.json"
-
-#: Token of unknown words.
-UNKNOWN = "[UNK]"
 
 #: Parameters of constructors that folders omit, because models keep no attribute of their own for
 #: them: the corpus, functions, initial vectors, and `dm_mean`, which sets `cbow_mean`.
@@ -91,11 +91,7 @@ def describe(model: Any) -> dict[str, Any]:
             "normalize": False,
             "gensim_tfw2v": own_part,
         },
-        TOKENIZER: {
-            "added_tokens": [],
-            "pre_tokenizer": {"type": "WhitespaceSplit"},
-            "model": {"type": "WordLevel", "vocab": vocabulary, "unk_token": UNKNOWN},
-        },
+        TOKENIZER: describe_tokenizer(vocabulary),
     }
     if hasattr(model, "dv"):
         documents[TAGS] = {"tags": list(model.dv.index_to_key)}
@@ -105,10 +101,15 @@ def describe(model: Any) -> dict[str, Any]:
     return documents
 
 
-def _number_tokens(words: list[Any]) -> dict[str, int]:
+def _number_tokens(words: Sequence[Any]) -> Mapping[str, int]:
     """Return the rows of all tokens: row 0 is that of unknown words, row i + 1 that of word i."""
     if not words:
         raise ValueError("there are no words: a folder needs at least one")
+    keys = keys_of(words)
+    if keys is not None and keys.find(UNKNOWN) < 0:
+        for block in key_blocks(words):
+            _check_encodable(map(str, block))
+        return TokenRows(keys)
     vocabulary = {UNKNOWN: 0}
     for row, word in enumerate(words, 1):
         if (token := typed_form(word)) is None:
@@ -122,16 +123,23 @@ def _number_tokens(words: list[Any]) -> dict[str, int]:
                 f"the word {quoted(word)} has the same text as {same_token}, and a folder "
                 "contains the text of words: rename one of them, or use save()"
             )
-    try:
-        "".join(vocabulary).encode()
-    except UnicodeEncodeError as error:
-        character = quoted(error.object[error.start])
-        raise ValueError(f"a word contains {character}, which UTF-8 cannot encode") from error
+    _check_encodable(vocabulary)
     return vocabulary
 
 
-def _integer_rows(words: list[Any]) -> list[list[int]]:
+def _check_encodable(tokens: Iterable[str]) -> None:
+    """Raise a ValueError if UTF-8 cannot encode one of the tokens."""
+    try:
+        "".join(tokens).encode()
+    except UnicodeEncodeError as error:
+        character = quoted(error.object[error.start])
+        raise ValueError(f"a word contains {character}, which UTF-8 cannot encode") from error
+
+
+def _integer_rows(words: Sequence[Any]) -> list[list[int]]:
     """Return the half-open ranges of the rows whose words are integers."""
+    if (keys := keys_of(words)) is not None:
+        return [[0, len(words)]] if isinstance(keys, IntegerKeys) else []
     ranges: list[list[int]] = []
     row = 0
     for are_integers, group in itertools.groupby(words, is_integer):
@@ -215,11 +223,16 @@ def check_contents(model: Any) -> None:
             )
 
 
+def _index_keys(keys: Sequence[Any], are_words: bool) -> dict[Any, int]:
+    """Return the expected ``key_to_index``, which omits tags that are their own rows."""
+    return {key: row for row, key in enumerate(keys) if are_words or key != row}
+
+
 def _check_keys(prefix: str, vectors: KeyedVectors) -> None:
     keys = vectors.index_to_key
-    # key_to_index omits tags that are their own rows
-    indices = {key: row for row, key in enumerate(keys) if prefix == "wv." or key != row}
-    if vectors.key_to_index != indices:
+    if (
+        keys_of(keys) is None or keys_of(keys) is not keys_of(vectors.key_to_index)
+    ) and vectors.key_to_index != _index_keys(keys, prefix == "wv."):
         raise ValueError(
             f"a folder cannot contain {prefix}key_to_index, in which keys have other rows than in "
             f"{prefix}index_to_key: make them agree, or use save()"

@@ -59,10 +59,18 @@ def word_counts(vectors: KeyedVectors, counts: Mapping[str, int] | None = None) 
                 f"{quoted(missing_words[0])}: pass a count for each word, or no counts"
             )
         return {word: _count(word, counts[word]) for word in words}
-    known_counts = held_counts(vectors)
-    if known_counts is None:
-        known_counts = np.ceil(n_words / np.arange(1, n_words + 1))
-    return {word: _count(word, count) for word, count in zip(words, known_counts, strict=True)}
+    return dict(zip(words, count_array(vectors).tolist(), strict=True))
+
+
+def count_array(vectors: KeyedVectors) -> np.ndarray:
+    """Return the counts of `word_counts` without the words: [V], int64."""
+    counts = held_counts(vectors)
+    if counts is None:
+        n_words = len(vectors)
+        counts = np.ceil(n_words / np.arange(1, n_words + 1)).astype(np.int64)
+    for row in np.flatnonzero(counts < 1)[:1]:
+        _count(vectors.index_to_key[row], counts[row])  # raises the error
+    return counts
 
 
 def _count(word: Any, value: Any) -> int:

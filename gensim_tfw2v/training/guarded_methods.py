@@ -9,12 +9,16 @@ import threading
 from collections.abc import Iterator
 from typing import Any
 
+from gensim_tfw2v import keys
+from gensim_tfw2v.keys.compact import compact
 from gensim_tfw2v.training.model_arrays import (
     complete_added_words,
     copied_vocabulary,
     extended_outputs,
 )
 from gensim_tfw2v.training.model_state import ModelState
+from gensim_tfw2v.training.vocabulary_preparation import prepare_vocab
+from gensim_tfw2v.training.vocabulary_update import update_vocab
 
 #: gensim's methods that change the vocabulary or replace arrays.
 CHANGING = (
@@ -77,10 +81,14 @@ def _guarded_method(class_: type, name: str) -> Any:
                 from gensim_tfw2v.training.huffman import keep_paths
 
                 call = keep_paths(self.wv)(call)
+            elif is_update:
+                call = functools.partial(update_vocab, self, call)
+            else:
+                call = functools.partial(prepare_vocab, self, call)
         if name == "create_binary_tree":
-            from gensim_tfw2v.training.huffman import as_rows
+            from gensim_tfw2v.training.huffman import create_tree
 
-            call = as_rows(self.wv)(call)
+            call = functools.partial(create_tree, self.wv, call)
         if name == "update_weights":
             call = extended_outputs(self)(call)
         state = self._state
@@ -139,3 +147,5 @@ def _compact(vectors: Any, n_counted: int) -> Iterator[None]:
         yield
     finally:
         del vectors.set_vecattr, vectors.sort_by_descending_frequency
+    if len(vectors) >= keys.MIN_WORDS:
+        compact(vectors)

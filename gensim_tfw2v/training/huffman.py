@@ -5,24 +5,23 @@ branch taken at each node. Rows of ``syn1`` that were trained with one tree do n
 from different counts.
 """
 
+from __future__ import annotations
+
 import contextlib
+import logging
 import zlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 from gensim.models import KeyedVectors
 
-#: gensim's dtype of ``point``.
-_POINT = np.uint32
+from gensim_tfw2v import keys
+from gensim_tfw2v.kernel.word_arrays import Lists, blocks, huffman_tree
+from gensim_tfw2v.training.huffman_tree import NO_BRANCH, NO_TREE_MESSAGE, HuffmanTree
+from gensim_tfw2v.training.path_array import CODE, POINT, PathArray
 
-#: gensim's dtype of ``code``.
-_CODE = np.uint8
-
-_NO_TREE_MESSAGE = (
-    "wv.expandos['point'] and ['code'] are not the paths of a tree in which each node has two "
-    "branches: call create_binary_tree(), which makes one from the counts"
-)
+logger = logging.getLogger(__name__)
 
 
 class Paths(NamedTuple):
@@ -32,24 +31,63 @@ class Paths(NamedTuple):
     codes: Sequence[np.ndarray]  # [V], branch taken at each node, 0 or 1
 
     @classmethod
-    def of(cls, vectors: KeyedVectors) -> "Paths":
+    def of(cls, vectors: KeyedVectors) -> Paths:
         """Read the paths of a vocabulary; gensim stores 0 for words that were added later."""
-        return cls(
-            *(
-                [
-                    path if np.ndim(path) else np.zeros(0, np.int64)
-                    for path in vectors.expandos[name]
-                ]
-                for name in ("point", "code")
-            )
-        )
+        paths = cls(vectors.expandos["point"], vectors.expandos["code"])
+        if paths.tree is not None:
+            return paths
+        no_path = np.zeros(0, np.int64)
+        points, codes = ([path if np.ndim(path) else no_path for path in part] for part in paths)
+        return cls(points, codes)
+
+    @classmethod
+    def from_tree(cls, tree: HuffmanTree) -> Paths:
+        """Return the paths of a tree, which are stored unless it has ``keys.MIN_WORDS`` words."""
+        paths = cls._computed(tree)
+        if tree.n_words >= keys.MIN_WORDS:
+            return paths
+        return cls(list(np.asarray(paths.points)), list(np.asarray(paths.codes)))
+
+    @classmethod
+    def _computed(cls, tree: HuffmanTree) -> Paths:
+        """Return the paths of a tree, which are not stored."""
+        return cls(PathArray(tree, is_code=False), PathArray(tree, is_code=True))
+
+    @property
+    def tree(self) -> HuffmanTree | None:
+        """The tree from which the paths are computed; None if they are stored."""
+        points, codes = self
+        if not (isinstance(points, PathArray) and isinstance(codes, PathArray)):
+            return None
+        if points.tree is None or codes.tree is None:
+            return None
+        return points.tree if points.tree == codes.tree else None
 
     def store(self, vectors: KeyedVectors) -> None:
         """Set the paths of a vocabulary of V words."""
-        for name, paths, dtype in (("point", self.points, _POINT), ("code", self.codes, _CODE)):
-            array = vectors.expandos[name] = np.empty(len(paths), object)
-            for word, path in enumerate(paths):
-                array[word] = np.asarray(path, dtype)
+        for name, paths, dtype in (("point", self.points, POINT), ("code", self.codes, CODE)):
+            if self.tree is not None:
+                vectors.expandos[name] = paths
+            else:
+                arrays = (np.asarray(path, dtype) for path in paths)
+                vectors.expandos[name] = np.fromiter(arrays, object, len(paths))
+
+    def select_words(self, rows: np.ndarray) -> Paths:
+        """Return the paths of the words in these rows; nodes keep their numbers."""
+        if self.tree is not None:
+            return Paths._computed(self.tree.select_words(rows))
+        return Paths([self.points[row] for row in rows], [self.codes[row] for row in rows])
+
+    def add_words(self, n_words: int) -> Paths:
+        """Return the paths with those of more words, which have no place in the tree."""
+        if self.tree is not None:
+            return Paths._computed(self.tree.add_words(n_words))
+        empty_paths = [np.zeros(0, POINT)] * n_words
+        return Paths([*self.points, *empty_paths], [*self.codes, *empty_paths])
+
+    def lists(self) -> Lists:
+        """Return the paths as kernels read them."""
+        return huffman_tree(self.points, self.codes) if self.tree is None else self.tree.lists()
 
     def flat(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Return the lengths of the paths, [V], and their points and codes, concatenated."""
@@ -59,13 +97,47 @@ class Paths(NamedTuple):
             raise ValueError("the lengths of wv.expandos['point'] and ['code'] differ")
         return lengths, points.astype(np.int64), codes.astype(np.int64)
 
-    def equal(self, paths: "Paths") -> bool:
+    def _flat_blocks(self) -> Iterator[np.ndarray]:
+        """Yield the results of `flat` in parts: all lengths, all points, all codes."""
+        if self.tree is None:
+            yield from self.flat()
+            return
+        for lengths, _ in self.tree.iterate_paths():
+            yield lengths
+        for _, path in self.tree.iterate_paths():
+            yield (path >> 1).astype(np.int64)
+        for _, path in self.tree.iterate_paths():
+            yield (path & 1).astype(np.int64)
+
+    def equal(self, paths: Paths) -> bool:
         """Return whether the trees are equal."""
+        if self.tree is not None and paths.tree is not None:
+            return self.tree == paths.tree
         return all(map(np.array_equal, self.flat(), paths.flat()))
 
     def checksum(self) -> int:
         """Return a checksum of the tree."""
-        return zlib.crc32(b"".join(array.tobytes() for array in self.flat()))
+        checksum = 0
+        for block in self._flat_blocks():
+            checksum = zlib.crc32(block.tobytes(), checksum)
+        return checksum
+
+
+def create_tree(vectors: KeyedVectors, create_with_gensim: Callable[[], None]) -> None:
+    """Set gensim's Huffman tree of a vocabulary.
+
+    gensim's own code creates it if the compiled code can't; see `HuffmanTree.build`.
+    """
+    tree = HuffmanTree.build(np.asarray(vectors.expandos.get("count", ())))
+    if tree is None or tree.n_words != len(vectors):
+        with as_rows(vectors):
+            create_with_gensim()
+        return
+    logger.info("constructing a huffman tree from %i words", tree.n_words)
+    if tree.n_words:
+        Paths.from_tree(tree).store(vectors)
+    depth = max((int(lengths.max()) for lengths, _ in tree.iterate_paths()), default=0)
+    logger.info("built huffman tree with maximum node depth %i", depth)
 
 
 def encode(paths: Paths) -> np.ndarray:
@@ -78,31 +150,54 @@ def encode(paths: Paths) -> np.ndarray:
     ValueError
         If the paths are not those of a tree in which each node has two branches.
     """
-    n_words = len(paths.points)
-    lengths, points, codes = paths.flat()
-    if not (_are_below(points, n_words) and _are_below(codes, 2)):
-        raise ValueError(_NO_TREE_MESSAGE)
-    words = np.flatnonzero(lengths)
-    ends = np.cumsum(lengths)[words]
-    # for each node on a path, the next node; for the last one, the word
-    next_nodes = np.roll(points, -1) + n_words
-    next_nodes[ends - 1] = words
-    children = np.full((points.max(initial=-1) + 1, 2), -1)
-    children[points, codes] = next_nodes
-    roots = np.unique(points[ends - lengths[words]])
-    if (
-        not np.array_equal(children[points, codes], next_nodes)
-        or not _are_below(children, 2 * n_words)
-        or len(np.unique(children)) < children.size
-        or len(roots) != (len(children) > 0)
-        or np.isin(roots + n_words, children).any()
-    ):
-        raise ValueError(_NO_TREE_MESSAGE)
-    return children.astype(np.uint32)
+    return _tree_of(paths).children()
+
+
+def _tree_of(paths: Paths) -> HuffmanTree:
+    """Return the tree of paths; raise the error of `encode` if it is not one."""
+    if paths.tree is not None:
+        return paths.tree
+    n_words, n_nodes = len(paths.points), 0
+    branches = np.full(2 * n_words, NO_BRANCH, np.uint32)
+    roots: set[int] = set()
+    for words in blocks(n_words):
+        lengths, points, codes = Paths(paths.points[words], paths.codes[words]).flat()
+        if not (_are_below(points, n_words) and _are_below(codes, 2)):
+            raise ValueError(NO_TREE_MESSAGE)
+        has_path = lengths > 0
+        ends = np.cumsum(lengths)[has_path]
+        # for each node on a path, the next node; for the last one, the word
+        next_elements = np.roll(points, -1) + n_words
+        next_elements[ends - 1] = words.start + np.flatnonzero(has_path)
+        path = 2 * points + codes
+        is_new = branches[next_elements] == NO_BRANCH
+        branches[next_elements[is_new]] = path[is_new]
+        if not np.array_equal(branches[next_elements], path):
+            raise ValueError(NO_TREE_MESSAGE)
+        roots.update(np.unique(points[ends - lengths[has_path]]).tolist())
+        n_nodes = max(n_nodes, int(points.max(initial=-1)) + 1)
+    if len(roots) != (n_nodes > 0) or any(branches[n_words + root] != NO_BRANCH for root in roots):
+        raise ValueError(NO_TREE_MESSAGE)
+    return HuffmanTree(branches[: n_words + n_nodes].copy(), n_words)
 
 
 def _are_below(indices: np.ndarray, limit: int) -> bool:
     return bool(indices.min(initial=0) >= 0 and indices.max(initial=-1) < limit)
+
+
+def compact_paths(vectors: KeyedVectors) -> None:
+    """Replace the stored paths of a large vocabulary by a tree from which they are computed.
+
+    Nothing changes if they are not those of a tree in which each node has two branches.
+    """
+    for name in ("point", "code"):
+        paths = vectors.expandos.get(name)
+        if not isinstance(paths, np.ndarray) or len(paths) < keys.MIN_WORDS:
+            return
+    with contextlib.suppress(ValueError):
+        tree = _tree_of(Paths.of(vectors))
+        tree.children()
+        Paths.from_tree(tree).store(vectors)
 
 
 def decode(children: np.ndarray, n_words: int) -> Paths:
@@ -113,38 +208,7 @@ def decode(children: np.ndarray, n_words: int) -> Paths:
     ValueError
         If the children are not those of a tree.
     """
-    children = children.astype(np.int64)
-    n_nodes = len(children)
-    points = [np.zeros(0, _POINT)] * n_words
-    codes = [np.zeros(0, _CODE)] * n_words
-    roots = np.setdiff1d(np.arange(n_nodes), children - n_words)
-    if (
-        children.shape != (n_nodes, 2)
-        or not _are_below(children, n_words + n_nodes)
-        or len(np.unique(children)) < children.size
-        or len(roots) != (n_nodes > 0)
-    ):
-        raise ValueError("the children of nodes are not those of a tree")
-    nodes = roots
-    n_reached = 0
-    point, code = np.zeros((len(nodes), 0), _POINT), np.zeros((len(nodes), 0), _CODE)
-    while len(nodes):  # for each level; row i of `point` and `code` is the path to nodes[i]
-        n_reached += len(nodes)
-        point = np.column_stack([point, nodes.astype(_POINT)])
-        inner_nodes = []
-        for branch in (0, 1):
-            next_nodes = children[nodes, branch]
-            next_codes = np.column_stack([code, np.full(len(nodes), branch, _CODE)])
-            is_word = next_nodes < n_words
-            words = next_nodes[is_word].tolist()
-            for word, *path in zip(words, point[is_word], next_codes[is_word], strict=True):
-                points[word], codes[word] = path
-            next_inner_nodes = next_nodes[~is_word] - n_words
-            inner_nodes.append((next_inner_nodes, point[~is_word], next_codes[~is_word]))
-        nodes, point, code = map(np.concatenate, zip(*inner_nodes, strict=True))
-    if n_reached < n_nodes:
-        raise ValueError("the children of nodes are not those of a tree")
-    return Paths(points, codes)
+    return Paths.from_tree(HuffmanTree.from_children(children, n_words))
 
 
 def select(paths: Paths, rows: Sequence[int | None]) -> tuple[Paths, np.ndarray]:
@@ -153,7 +217,11 @@ def select(paths: Paths, rows: Sequence[int | None]) -> tuple[Paths, np.ndarray]
     `rows` are the rows of the words in `paths`, or None for words without a place in the tree. Also
     returns, for each node of the new tree, its index in the old one.
     """
-    no_path = np.zeros(0, _POINT)
+    if paths.tree is not None:
+        words = [len(paths.points) if row is None else row for row in rows]
+        tree, old_nodes = paths.tree.add_words(1).select_words(np.array(words, np.int64)).prune()
+        return Paths.from_tree(tree), old_nodes
+    no_path = np.zeros(0, POINT)
     points = [no_path if row is None else paths.points[row] for row in rows]
     codes = [no_path if row is None else paths.codes[row] for row in rows]
     lengths, nodes, labels = Paths(points, codes).flat()
@@ -184,12 +252,20 @@ def as_rows(vectors: KeyedVectors) -> Iterator[None]:
 
 @contextlib.contextmanager
 def keep_paths(vectors: KeyedVectors) -> Iterator[None]:
-    """Restore the tree at the end of the context; words that were added get no place in it."""
-    old_paths: Paths | None = Paths.of(vectors) if "point" in vectors.expandos else None
-    yield
-    if old_paths is not None:
-        empty_paths = [np.zeros(0, _POINT)] * (len(vectors) - len(old_paths.points))
-        Paths([*old_paths.points, *empty_paths], [*old_paths.codes, *empty_paths]).store(vectors)
+    """Restore the tree at the end of the context; words that were added get no place in it.
+
+    In this context, there is no tree, because gensim would store the paths of a large one when it
+    adds words.
+    """
+    if "point" not in vectors.expandos:
+        yield
+        return
+    old_paths = Paths.of(vectors)
+    del vectors.expandos["point"], vectors.expandos["code"]
+    try:
+        yield
+    finally:
+        old_paths.add_words(len(vectors) - len(old_paths.points)).store(vectors)
 
 
 def common_paths(models: Sequence[Any], model_rows: Sequence[np.ndarray]) -> Paths | None:
@@ -208,8 +284,7 @@ def common_paths(models: Sequence[Any], model_rows: Sequence[np.ndarray]) -> Pat
         order = np.argsort(rows)
         if not np.array_equal(rows[order], np.arange(len(rows))):
             return None
-        paths = Paths.of(model.wv)
-        paths = Paths([paths.points[row] for row in order], [paths.codes[row] for row in order])
+        paths = Paths.of(model.wv).select_words(order)
         if common is not None and not common.equal(paths):
             return None
         common = paths

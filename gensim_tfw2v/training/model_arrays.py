@@ -15,8 +15,11 @@ import numpy as np
 from gensim.models import KeyedVectors
 from gensim.models.fasttext import FastTextKeyedVectors
 
+from gensim_tfw2v.files.row_file import RowFile
+from gensim_tfw2v.initial_rows import InitialRows
 from gensim_tfw2v.kernel.native.padded_rows import new_rows
 from gensim_tfw2v.kernel.tables import Tables
+from gensim_tfw2v.training.huffman import compact_paths, keep_paths
 from gensim_tfw2v.training.untrained import DOCUMENTS_SEED
 from gensim_tfw2v.weight_tables import ATTRIBUTES, INPUT_LAYER, OUTPUT_LAYER, WeightArray
 
@@ -157,6 +160,14 @@ def renew_norms(model: Any) -> None:
             vectors.fill_norms(force=True)
 
 
+def array_bytes(model: Any) -> int:
+    """Return the size of a model's trained arrays, without subwords."""
+    n_words = len(model.wv.index_to_key)
+    n_inputs = sum(len(keyed.index_to_key) for keyed in keyed_vectors(model))
+    n_outputs = n_words * len(trained_outputs(model))
+    return 4 * (n_inputs * model.vector_size + n_outputs * model.layer1_size)
+
+
 def init_weights(model: Any, folder: Path | None) -> None:
     """Initialize the weights of a TFWord2Vec as gensim's ``init_weights``.
 
@@ -165,11 +176,9 @@ def init_weights(model: Any, folder: Path | None) -> None:
     documents' tags follow the vectors of words, in one array.
     """
 
-    def new(name: str, n_rows: int, size: int) -> np.ndarray:
+    def new(name: str, n_rows: int, size: int) -> np.ndarray | RowFile:
         if folder is not None:
-            from gensim_tfw2v.files.mapped import new_array
-
-            return new_array(folder / f"{name}.npy", (n_rows, size))
+            return RowFile.create(folder / f"{name}.npy", (n_rows, size))
         # with `dm_concat`, kernels treat a row of the output layer as several rows
         is_row = model.layer1_size == model.vector_size
         return new_rows(n_rows, size) if is_row else np.zeros((n_rows, size), np.float32)
@@ -180,27 +189,51 @@ def init_weights(model: Any, folder: Path | None) -> None:
     n_words = len(model.wv.index_to_key)
     n_inputs = sum(len(keyed.index_to_key) for keyed in holders)
     whole = new("vectors", n_inputs, model.wv.vector_size)
-    seeds = [model.seed]
-    if model.has_documents:
-        seeds.append(model.seed + DOCUMENTS_SEED)
-    for keyed, seed, vectors in zip(holders, seeds, np.split(whole, [n_words]), strict=False):
-        _init_vectors(keyed, seed, vectors)
+    first_row = 0
+    for keyed, seed in zip(holders, seeds(model), strict=True):
+        _init_rows(whole, first_row, keyed, seed)
+        first_row += len(keyed.index_to_key)
+    for keyed, vectors in zip(holders, np.split(array_of(whole), [n_words]), strict=False):
+        keyed.vectors = vectors
+        keyed.resize_vectors()  # keeps these rows, and adapts attributes and norms to them
     for array in trained_outputs(model):
-        setattr(model, array.name, new(array.name, n_words, model.layer1_size))
+        setattr(model, array.name, array_of(new(array.name, n_words, model.layer1_size)))
 
 
-def _init_vectors(keyed: KeyedVectors, seed: Any, vectors: np.ndarray) -> None:
-    """Draw random `vectors` for the keys, and set them; existing rows of keys are kept."""
-    draws = np.random.default_rng(seed=seed)
-    for rows in np.array_split(vectors, 1 + len(vectors) // ROWS_AT_A_TIME):
-        rows[:] = draws.random(rows.shape, dtype=np.float32)
-        rows *= 2.0
-        rows -= 1.0
-        rows /= keyed.vector_size
-    prior = keyed.vectors[: len(vectors)]
-    vectors[: len(prior)] = prior
-    keyed.vectors = vectors
-    keyed.resize_vectors(seed=seed)  # keeps these rows, and adapts attributes and norms to them
+def array_of(rows: np.ndarray | RowFile) -> np.ndarray:
+    """Return an array, or map the array of a file into memory."""
+    return np.load(rows.path, "r+") if isinstance(rows, RowFile) else rows
+
+
+def initial_inputs(model: Any) -> tuple[InitialRows, ...]:
+    """Return the rows with which the table of inputs starts: those of words, then those of tags.
+
+    The result is empty if they are not known: the model has no seed, or its inputs are subwords.
+    """
+    if model.seed is None or model.has_subwords:
+        return ()
+    return tuple(
+        InitialRows(len(keyed), model.vector_size, seed)
+        for keyed, seed in zip(keyed_vectors(model), seeds(model), strict=True)
+    )
+
+
+def seeds(model: Any) -> list[Any]:
+    """Return the seeds of the initial vectors of words and, in Doc2Vec, of tags."""
+    return [model.seed, model.seed + DOCUMENTS_SEED] if model.has_documents else [model.seed]
+
+
+def _init_rows(whole: np.ndarray | RowFile, first_row: int, keyed: KeyedVectors, seed: Any) -> None:
+    """Draw random vectors for the keys, from row `first_row` on; existing rows of keys are kept."""
+    n_keys = len(keyed.index_to_key)
+    initial = InitialRows(n_keys, keyed.vector_size, np.random.SeedSequence(seed))
+    prior = keyed.vectors[:n_keys]
+    for first in range(0, n_keys, ROWS_AT_A_TIME):
+        last = min(n_keys, first + ROWS_AT_A_TIME)
+        rows = initial.draw(first, last)
+        kept = prior[first:last]
+        rows[: len(kept)] = kept
+        whole[first_row + first : first_row + last] = rows
 
 
 @contextlib.contextmanager
@@ -271,14 +304,12 @@ def _count_complete_words(model: Any) -> int:
 
 def _complete_attributes(model: Any, n_complete: int) -> None:
     """Set the values of words from row `n_complete` on: no subsampling, and no path in the tree."""
-    model.wv.allocate_vecattrs()
+    with keep_paths(model.wv):
+        model.wv.allocate_vecattrs()
+    compact_paths(model.wv)  # gensim stores the paths of a large vocabulary when it adds a vector
     attributes = model.wv.expandos
     if "sample_int" in attributes:
         attributes["sample_int"][n_complete:] = NEVER_LEFT_OUT
-    if model.hs:
-        for name in ("point", "code"):
-            for word in range(n_complete, len(model.wv)):
-                attributes[name][word] = attributes[name][0][:0]
 
 
 def _complete_subwords(vectors: FastTextKeyedVectors) -> None:

@@ -1,6 +1,6 @@
 """Checks of a model: arrays and vocabulary before training, and settings during training."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -9,11 +9,13 @@ from gensim.models.fasttext import FastTextKeyedVectors
 from gensim_tfw2v.corpus.encoded_corpus import EncodedCorpus
 from gensim_tfw2v.gensim_classes import FastText
 from gensim_tfw2v.kernel.native.padded_rows import all_finite
+from gensim_tfw2v.keys.key_index import KeyIndex
 from gensim_tfw2v.messages import quoted
 from gensim_tfw2v.options.config import TrainingConfig
 from gensim_tfw2v.options.option import Use
 from gensim_tfw2v.options.regimes import RegimeOptions, SubModels, check_lock
 from gensim_tfw2v.options.table import DEFAULTS, option_names
+from gensim_tfw2v.row_blocks import find_nonfinite_rows
 from gensim_tfw2v.training.model_arrays import (
     shapes,
     trained_inputs,
@@ -100,7 +102,8 @@ def check_state(model: Any, config: TrainingConfig) -> None:
     for array in inputs:
         _check_lock(array, model, config)
     for array, rows in (inputs | outputs).items():
-        if not all_finite(rows):
+        is_mapped = isinstance(rows, np.memmap)  # then, it is read in blocks
+        if len(find_nonfinite_rows(rows)) if is_mapped else not all_finite(rows):
             raise _nonfinite_error(array, rows, model)
 
 
@@ -127,7 +130,10 @@ def _count_keys(array: WeightArray, model: Any) -> tuple[int, str]:
     return len(model.wv), "words"  # gensim's arrays of nodes have a row per word, too
 
 
-def _check_indices(key_to_index: dict[Any, Any], n_words: int) -> None:
+def _check_indices(key_to_index: Mapping[Any, Any], n_words: int) -> None:
+    is_compact = isinstance(key_to_index, KeyIndex) and key_to_index.compact_keys is not None
+    if is_compact and len(key_to_index) <= n_words:
+        return
     indices = np.asarray(list(key_to_index.values()))
     if indices.dtype.kind not in "iu":
         raise TypeError("wv.key_to_index holds indices that are not whole numbers: " + _REBUILD)
@@ -156,7 +162,7 @@ def _check_rows(array: WeightArray, rows: Any, model: Any, size: int) -> None:
 
 def _nonfinite_error(array: WeightArray, rows: np.ndarray, model: Any) -> ValueError:
     """Return the error for an array with rows that are not finite."""
-    bad_rows = np.flatnonzero(~np.isfinite(rows).all(axis=1))
+    bad_rows = find_nonfinite_rows(rows)
     if array is NGRAMS:
         first = f"bucket {bad_rows[0]}"
     else:

@@ -10,6 +10,7 @@ from gensim_tfw2v.training.corpus_reader import CorpusReader
 
 if TYPE_CHECKING:
     from gensim_tfw2v.cluster.launcher import ProcessLauncher
+    from gensim_tfw2v.files.temporary import TemporaryFolder
     from gensim_tfw2v.options.config import TrainingConfig
     from gensim_tfw2v.training.documents import Tags
     from gensim_tfw2v.training.inference import Frozen
@@ -50,6 +51,8 @@ class ModelState:
         Words and epochs up to which TensorBoard logs of this model exist.
     frozen : Frozen, optional
         Arrays and options for inference.
+    tables_folder : TemporaryFolder, optional
+        Folder with the files that the arrays are mapped from, unless it is `tables_dir`.
     """
 
     user: int | None = None
@@ -64,3 +67,4 @@ class ModelState:
     restored_words: int = 0
     logged_until: tuple[int, int] = (0, 0)
     frozen: Frozen | None = None
+    tables_folder: TemporaryFolder | None = None

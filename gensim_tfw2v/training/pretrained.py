@@ -5,10 +5,11 @@ sentence-transformers and model2vec can load it, too, as embeddings of words. Ro
 embeddings is 0 and stands for unknown words.
 """
 
+import contextlib
 import json
 import os
 import zlib
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from functools import partial
 from operator import methodcaller
 from pathlib import Path
@@ -28,9 +29,11 @@ from gensim_tfw2v.files.foreign_paths import (
 )
 from gensim_tfw2v.files.safetensors import read_tensors, write_tensors
 from gensim_tfw2v.files.temporary import check_folder
-from gensim_tfw2v.kernel.native.padded_rows import all_finite
+from gensim_tfw2v.keys.compact import compact, set_keys, set_words
+from gensim_tfw2v.keys.integer_keys import IntegerKeys
 from gensim_tfw2v.messages import quoted, strict_json
 from gensim_tfw2v.options.contents import COUNTERS
+from gensim_tfw2v.row_blocks import find_nonfinite_rows
 from gensim_tfw2v.training import huffman
 from gensim_tfw2v.training.folder_contents import (
     CONFIG,
@@ -45,6 +48,12 @@ from gensim_tfw2v.training.folder_contents import (
 from gensim_tfw2v.training.folder_tensors import TREE, list_dtypes, list_tensors, locate
 from gensim_tfw2v.training.model_card import CARD, write_card
 from gensim_tfw2v.training.model_checks import check_state
+from gensim_tfw2v.training.token_rows import (
+    TokenRows,
+    describe_tokenizer,
+    encode_tokenizer,
+    read_tokenizer,
+)
 
 TENSORS = "model.safetensors"
 
@@ -70,24 +79,33 @@ def save_pretrained(
     tensors = dict(list_tensors(model))
     encoder = json.JSONEncoder(ensure_ascii=False, allow_nan=False, default=methodcaller("tolist"))
     documents = {**describe(model), "modules.json": MODULES}
-    contents = {name: encoder.encode(document).encode() for name, document in documents.items()}
+    contents: dict[str, Iterable[bytes]] = {}
+    for name, document in documents.items():
+        rows = document["model"]["vocab"] if name == TOKENIZER else None
+        if isinstance(rows, TokenRows):
+            contents[name] = encode_tokenizer(rows)
+        else:
+            contents[name] = [encoder.encode(document).encode()]
     folder.mkdir(parents=True, exist_ok=True)
     if not (folder / CARD).exists():  # keep an existing one: a user may have edited it
-        contents[CARD] = write_card(saved, results or {}).encode()
+        contents[CARD] = [write_card(saved, results or {}).encode()]
 
     def write(path: Any) -> None:
-        for name, content in contents.items():
-            Path(path).with_name(name).write_bytes(content)
-        metadata = {_checksum_key(name): _checksum(contents[name]) for name in documents}
+        checksums = {
+            _checksum_key(name): _write(Path(path).with_name(name), blocks)
+            for name, blocks in contents.items()
+        }
+        metadata = {key: checksums[key] for key in map(_checksum_key, documents)}
         write_tensors(Path(path).with_name(TENSORS), tensors, metadata)
 
     save_atomically(folder / CONFIG, write)
 
 
-def load_pretrained(folder: Path, classes: Mapping[str, Any]) -> Any:
+def load_pretrained(folder: Path, classes: Mapping[str, Any], is_mapped: bool = False) -> Any:
     """Load a model or vectors from a folder; no code in it is run.
 
-    `classes` maps the names of gensim's classes that are accepted to the classes of the result.
+    `classes` maps the names of gensim's classes that are accepted to the classes of the result. If
+    `is_mapped`, arrays are mapped from the folder's file, read-only, instead of read.
 
     Raises
     ------
@@ -97,7 +115,7 @@ def load_pretrained(folder: Path, classes: Mapping[str, Any]) -> Any:
         If its files are of different saves.
     """
     try:
-        return load_set(folder / CONFIG, lambda: _load(folder, classes))
+        return load_set(folder / CONFIG, lambda: _load(folder, classes, is_mapped))
     except FileSetError as error:
         raise FileSetError(f"{folder}: {error}") from error
     except DAMAGE_ERRORS as error:
@@ -109,10 +127,13 @@ def load_pretrained(folder: Path, classes: Mapping[str, Any]) -> Any:
         raise ValueError(f"{folder}: {reason}") from error
 
 
-def _load(folder: Path, classes: Mapping[str, Any]) -> Any:
+def _load(folder: Path, classes: Mapping[str, Any], is_mapped: bool) -> Any:
     """Load a folder; raise one of `DAMAGE_ERRORS` if it is not what `save_pretrained` writes."""
     checksums: dict[str, str] = {}
-    documents = {name: _read(folder, name, checksums) for name in (CONFIG, TOKENIZER)}
+    documents = {
+        CONFIG: _read(folder, CONFIG, checksums),
+        TOKENIZER: _read_tokenizer(folder, checksums),
+    }
     own_part = documents[CONFIG]["gensim_tfw2v"]
     size = documents[CONFIG]["hidden_dim"]
     model_class = classes.get(own_part["class"])
@@ -129,17 +150,16 @@ def _load(folder: Path, classes: Mapping[str, Any]) -> Any:
             setattr(model, name, +own_part["state"][name])  # + accepts only numbers
         for name in STATE.keys() & own_part["state"].keys():
             setattr(model, name, STATE[name](own_part["state"][name]))
-    words = read_words(documents[TOKENIZER]["model"]["vocab"], own_part.get("integer_words", ()))
-    model.wv.index_to_key = words
-    model.wv.key_to_index = {word: row for row, word in enumerate(words)}
+    _take_words(model.wv, documents[TOKENIZER]["model"]["vocab"], own_part.get("integer_words", ()))
     if hasattr(model, "dv"):
         documents[TAGS] = _read(folder, TAGS, checksums)
         tags = documents[TAGS]["tags"]
         model.dv.index_to_key = tags
         model.dv.key_to_index = {tag: row for row, tag in enumerate(tags) if tag != row}
+        compact(model.dv)
     dtypes = list_dtypes(model) | own_part.get("values", {})
     check = partial(_check_checksums, checksums)
-    tensors = read_tensors(_file(folder, TENSORS), dtypes, check)
+    tensors = read_tensors(_file(folder, TENSORS), dtypes, check, is_mapped)
     for name in (name for name in dtypes if name != TREE):
         attributes, key = locate(model, name)
         if name in tensors:
@@ -148,12 +168,12 @@ def _load(folder: Path, classes: Mapping[str, Any]) -> Any:
             attributes[key] = np.ones(1, np.float32)
     model.wv.vectors = model.wv.vectors[1:]  # row 0 is the vector of unknown words
     if TREE in tensors:
-        huffman.decode(tensors[TREE], len(words)).store(model.wv)
+        huffman.decode(tensors[TREE], len(model.wv.index_to_key)).store(model.wv)
     for vectors in (model.wv, model.dv) if hasattr(model, "dv") else (model.wv,):
         arrays = [vectors.index_to_key, vectors.vectors, *vectors.expandos.values()]
         if len({*map(len, arrays)}) > 1 or vectors.vectors.shape[1:] != (size,):
             raise ValueError("the shapes of its arrays differ")
-        if not all_finite(vectors.vectors):
+        if len(find_nonfinite_rows(vectors.vectors)):
             raise ValueError("has vectors that are NaN or infinite")
     if model_class is not KeyedVectors:
         counts = model.wv.expandos["count"]
@@ -183,14 +203,37 @@ def _describe_class(name: Any, folder: Path, classes: Mapping[str, Any]) -> str:
     return message
 
 
+def _take_words(vectors: KeyedVectors, rows: Mapping[str, int], integer_rows: Any) -> None:
+    """Set the words of vectors to the tokens of a folder; those in `integer_rows` are integers."""
+    if isinstance(rows, TokenRows) and not integer_rows:
+        set_keys(vectors, rows.words)
+        return
+    if isinstance(rows, TokenRows) and integer_rows == [[0, len(rows.words)]]:
+        with contextlib.suppress(OverflowError):  # integers of more than 64 bits
+            integers = np.fromiter(map(int, rows.words), np.int64, len(rows.words))
+            set_keys(vectors, IntegerKeys(integers))
+            return
+    set_words(vectors, read_words(rows, integer_rows))
+
+
 def _file(folder: Path, name: str) -> Path:
     if not (path := folder / name).is_file():  # opening a pipe would not return
         raise ValueError(f"{name} is missing")
     return path
 
 
-def _checksum(content: bytes) -> str:
-    return f"{zlib.crc32(content):08x}"
+def _write(path: Path, blocks: Iterable[bytes]) -> str:
+    """Write blocks to a file, and return their checksum."""
+    crc = 0
+    with path.open("wb") as file:
+        for block in blocks:
+            crc = zlib.crc32(block, crc)
+            file.write(block)
+    return _checksum(crc)
+
+
+def _checksum(crc: int) -> str:
+    return f"{crc:08x}"
 
 
 def _checksum_key(name: str) -> str:
@@ -211,10 +254,19 @@ def _check_checksums(checksums: Mapping[str, str], metadata: Mapping[str, str]) 
             )
 
 
+def _read_tokenizer(folder: Path, checksums: dict[str, str]) -> dict[str, Any]:
+    """Return the content of the file of tokens, and add its checksum to `checksums`."""
+    if (tokenizer := read_tokenizer(_file(folder, TOKENIZER))) is None:
+        return _read(folder, TOKENIZER, checksums)
+    rows, crc = tokenizer
+    checksums[TOKENIZER] = _checksum(crc)
+    return describe_tokenizer(rows)
+
+
 def _read(folder: Path, name: str, checksums: dict[str, str]) -> dict[str, Any]:
     """Return the content of a JSON file, and add its checksum to `checksums`."""
     content = _file(folder, name).read_bytes()
-    checksums[name] = _checksum(content)
+    checksums[name] = _checksum(zlib.crc32(content))
     try:
         return strict_json(content)
     except ValueError as error:

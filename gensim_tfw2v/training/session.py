@@ -31,12 +31,14 @@ from gensim_tfw2v.training.model_checks import (
     refusal,
     settings_of,
 )
+from gensim_tfw2v.training.table_files import tables_folder
 from gensim_tfw2v.training.training_plan import Plan, open_regime
 from gensim_tfw2v.training.vocabulary import Vocabulary, seed_of
 from gensim_tfw2v.training.weights import Weights
 
 if TYPE_CHECKING:
     from gensim_tfw2v.cluster.launcher import ProcessLauncher
+    from gensim_tfw2v.files.sharded_rows import ShardedRows
     from gensim_tfw2v.monitor.run import RunLog
     from gensim_tfw2v.monitor.tensorboard_log import TensorBoardLog
     from gensim_tfw2v.monitor.traffic import Traffic
@@ -70,6 +72,8 @@ class Training:
         self.position = Position()  # progress, including that of a resumed checkpoint
         self._model_position = Position()  # progress that the model's arrays contain
         self._saved_position: Position | None = None  # progress that the last checkpoint contains
+        # tables and progress of the last checkpoint, if it is newer than the model's arrays
+        self._shards: tuple[dict[str, ShardedRows], Position] | None = None
         self.restored = 0, 0  # raw words, and words after subsampling, in a resumed checkpoint
         self._counting = threading.RLock()
         self._due = float("inf")  # time at which the epoch stops for a checkpoint
@@ -96,6 +100,7 @@ class Training:
                 corpus.recut()
             self._settings = settings_of(model)
             self.plan = self._plan()
+            resources.callback(lambda: self.weights.close())
             # a different seed for each call of `train`, or all would have the same draws
             self.seed = seed_of(model) + 1_000_003 * model.train_count
             max_entries = self.plan.max_entries
@@ -106,17 +111,15 @@ class Training:
             # units left of the epoch in which training has resumed, by the index of the epoch
             self._resumed_epoch: dict[int, EpochUnits] = {}
             if config.checkpoint_dir is not None:
-                from gensim_tfw2v.training.checkpoints import (
-                    Checkpoints,
-                    description_of,
-                    lock_folder,
-                )
+                from gensim_tfw2v.training.checkpoint_identity import identity_of
+                from gensim_tfw2v.training.checkpoints import Checkpoints
+                from gensim_tfw2v.training.folder_lock import lock_folder
 
                 lock = lock_folder(config.checkpoint_dir)
                 resources.callback(lock.close)
-                description = description_of(model, corpus, self.seed)
+                identity = identity_of(model, corpus, self.seed)
                 self._checkpoints = Checkpoints(
-                    config.checkpoint_dir, description, lock.is_exclusive
+                    config.checkpoint_dir, identity, lock.is_exclusive, tables_folder(model)
                 )
                 resources.callback(self._checkpoints.wait)
                 if not self._resume():
@@ -149,7 +152,8 @@ class Training:
     def _plan(self, n_entries: int | None = None) -> Plan:
         """Read the model's vocabulary and weights, and plan their training."""
         vocabulary = Vocabulary.of(self._model)
-        self.weights = Weights(self._model, vocabulary.subwords)
+        is_on_cluster = self.config.cluster is not None
+        self.weights = Weights(self._model, vocabulary.subwords, is_on_cluster)
         logged_every = 0 if self.config.log is None else LOGGED_EVERY
         loss_every = 1 if self._model.compute_loss else logged_every
         return Plan(
@@ -309,9 +313,11 @@ class Training:
                 with self.weights.training():
                     self.regime.train_epoch(remaining, report, self._must_stop)
                 has_stopped = self._must_stop()
-                self.export()
+                done = self.position.done
+                remaining = [task for task in remaining if task.unit.index not in done]
+                if not (remaining and self._save_shards()):
+                    self.export()
             self._cluster_losses = None
-            remaining = [task for task in remaining if task.unit.index not in self.position.done]
             if remaining and not has_stopped:
                 raise RuntimeError(f"{len(remaining)} work units were not trained")
             if remaining:
@@ -320,8 +326,14 @@ class Training:
                     self._load()
 
     def _load(self) -> None:
-        """Let the regime train on the model's arrays, or on copies of them."""
-        self.regime.load(self.weights.load(isinstance(self.regime, LocalRegime)))
+        """Let the regime train on the model's arrays, or on copies of them.
+
+        Shards that are newer than the model's arrays are loaded instead.
+        """
+        tables = self.weights.load(isinstance(self.regime, LocalRegime))
+        if self._shards is not None:
+            tables = tables._replace(**self._shards[0])
+        self.regime.load(tables)
 
     def _must_stop(self) -> bool:
         """Return whether to stop the regime: for a checkpoint, or because of a signal."""
@@ -393,12 +405,42 @@ class Training:
             If the shapes of the model's arrays have changed.
         """
         self.finish_writing()
-        if not self.regime.finite():
-            error = Divergence("training diverged: its vectors are not finite")
-            raise self.weights.abandon(error)
-        if not self.weights.write(self.regime.export):
+        try:
+            are_same_shapes = self.weights.write(self.regime.export)
+        except Divergence as error:
+            raise self.weights.abandon(error) from None
+        if not are_same_shapes:
             raise refusal(["shapes"])
         self._model_position = copy.deepcopy(self.position)
+        self._shards = None
+
+    def _save_shards(self) -> bool:
+        """Let each ps task write a checkpoint of its rows, and return whether all could do so.
+
+        This is faster than `export` for a model whose arrays are in files, because no rows are
+        sent. The model's arrays stay as they are.
+        """
+        from gensim_tfw2v.training.checkpoint_cut import has_partial_epochs
+
+        if self._checkpoints is None or self._signals:
+            return False
+        if not (self.weights.is_on_cluster and self.weights.has_files()):
+            return False
+        if not has_partial_epochs(self.config.regime_of_workers):
+            return False
+        position = copy.deepcopy(self.position)
+        regime: Any = self.regime  # on a cluster
+        shards = self._checkpoints.save_shards(regime.save, self._state_of(position))
+        if not shards:
+            return False
+        self._shards = shards, position
+        self._saved_position = position
+        return True
+
+    @property
+    def _kept_position(self) -> Position:
+        """Progress that the rows contain from which a lost cluster restarts; see `_load`."""
+        return self._model_position if self._shards is None else self._shards[1]
 
     @defer_interrupts()
     def interrupt(self) -> None:
@@ -417,20 +459,25 @@ class Training:
         """
         if self._checkpoints is None or self._model_position == self._saved_position:
             return
-        from gensim_tfw2v.training.checkpoint_cut import SavedCut, has_partial_epochs
-
+        if self._shards is not None:
+            return  # they are newer than the model's arrays
         position = self._model_position
         tables = self.weights.tables()
         is_last = position.epoch == self._model.epochs
+        self._checkpoints.save(tables._asdict(), self._state_of(position), is_last)
+        self._saved_position = copy.deepcopy(position)
+
+    def _state_of(self, position: Position) -> dict[str, Any]:
+        """Return the state of a checkpoint at a position."""
+        from gensim_tfw2v.training.checkpoint_cut import SavedCut, has_partial_epochs
+
         kernel = self._kernel or (by_ctypes.variant() if self.plan.shares_rows else "")
         epoch = self._units_of(position.epoch)
         ranges = []
         if has_partial_epochs(self.config.regime_of_workers):
             ranges = epoch.trained_ranges(self.corpus, position.done)
         cut = SavedCut(epoch.describe(), ranges)
-        state = position.state() | {"kernel": kernel, "cut": cut.state()}
-        self._checkpoints.save(tables._asdict(), state, is_last)
-        self._saved_position = copy.deepcopy(position)
+        return position.state() | {"kernel": kernel, "cut": cut.state()}
 
     def finish_writing(self) -> None:
         """Wait until the last checkpoint is written, so that the model's arrays may change."""
@@ -443,17 +490,17 @@ class Training:
         Raises a `ClusterLost` after too many losses; see `ClusterLosses.reopen`.
         """
         if (traffic := self.traffic) is not None:
-            traffic.repeated += len(self.position.done - self._model_position.done)
+            traffic.repeated += len(self.position.done - self._kept_position.done)
             self._traffic = traffic
         self.weights.regime_is_ahead = False
         self._regime_stack.close()
         self._losses().reopen(error, self._open_once)
 
     def _go_back(self) -> None:
-        """Reset the position and the loss to the state of the model's arrays."""
-        lost_loss = self.position.total_loss - self._model_position.total_loss
+        """Reset the position and the loss to the state of the rows that `_load` loads."""
+        lost_loss = self.position.total_loss - self._kept_position.total_loss
         self._model.running_training_loss -= lost_loss
-        self.position = copy.deepcopy(self._model_position)
+        self.position = copy.deepcopy(self._kept_position)
         self.bar.update(self._bar_position - self.bar.n)
 
     def _resume(self) -> bool:
@@ -461,6 +508,8 @@ class Training:
         assert self._checkpoints is not None
         model = self._model
 
+        from gensim_tfw2v.files.row_file import copy_rows
+        from gensim_tfw2v.files.sharded_rows import ShardedRows
         from gensim_tfw2v.training.checkpoint_cut import SavedCut, check_cut, resume_epoch
 
         def take(
@@ -468,12 +517,19 @@ class Training:
         ) -> tuple[Tables, Position, str, SavedCut]:
             kernel = state.pop("kernel", "")
             cut = SavedCut.of(state.pop("cut"))
-            return Tables(**arrays), Position.of(state), kernel, cut
+            no_rows = np.zeros((0, model.vector_size), np.float32)
+            tables = dict.fromkeys(Tables._fields, no_rows) | arrays
+            return Tables(**tables), Position.of(state), kernel, cut
 
         checkpoint = self._checkpoints.load_latest(take)
         if checkpoint is None:
             return False
         tables, position, kernel, cut = checkpoint
+        shards = {
+            name: table
+            for name, table in tables._asdict().items()
+            if isinstance(table, ShardedRows)
+        }
         folder = self._checkpoints.folder
         check_cut(cut, self._whole_epoch, self.config.deterministic, folder)
         self._use_kernel(kernel)
@@ -490,9 +546,11 @@ class Training:
 
         def fill(arrays: Tables) -> None:
             for array, saved_rows in zip(arrays, tables, strict=True):
-                array[:] = saved_rows
+                copy_rows(saved_rows, array)
 
         self.weights.write(fill)
+        if shards and self.weights.is_on_cluster and self.weights.has_files():
+            self._shards = shards, copy.deepcopy(position)
         model.running_training_loss = self.position.total_loss
         model.mean_losses = list(self.position.mean_losses)
         self._model_position = copy.deepcopy(self.position)

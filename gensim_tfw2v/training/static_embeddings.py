@@ -11,10 +11,12 @@ import numpy as np
 from gensim.models import KeyedVectors
 
 from gensim_tfw2v.files.foreign_paths import read_config
+from gensim_tfw2v.files.mapped import take_rows
 from gensim_tfw2v.files.safetensors import read_tensors
 from gensim_tfw2v.keyed import keyed
 from gensim_tfw2v.messages import strict_json
-from gensim_tfw2v.training.folder_contents import TOKENIZER, UNKNOWN, read_words
+from gensim_tfw2v.training.folder_contents import TOKENIZER, read_words
+from gensim_tfw2v.training.token_rows import UNKNOWN
 
 #: Names of the tensor of vectors: model2vec's and sentence-transformers'.
 TENSOR_NAMES = ("embeddings", "embedding.weight")
@@ -26,8 +28,11 @@ TENSOR_DTYPES = ("F32", "F16", "F64", "I8")
 SUBFOLDERS = (".", "0_StaticEmbedding")
 
 
-def read_embeddings(folder: Path) -> KeyedVectors:
+def read_embeddings(folder: Path, is_mapped: bool = False) -> KeyedVectors:
     """Return the words and vectors of a folder, without counts; no code in it is run.
+
+    If `is_mapped`, vectors of float32 are mapped from the file, read-only, and vectors of a
+    different type are converted to a temporary file.
 
     Raises
     ------
@@ -39,7 +44,7 @@ def read_embeddings(folder: Path) -> KeyedVectors:
     )
     if subfolder is None:
         raise ValueError(f"{TOKENIZER} is missing")
-    rows = _read_rows(subfolder / "model.safetensors")
+    rows = _read_rows(subfolder / "model.safetensors", is_mapped)
     model: Any = strict_json((subfolder / TOKENIZER).read_bytes()).get("model")
     vocabulary = model.get("vocab") if isinstance(model, dict) else None
     if not isinstance(vocabulary, dict) or model.get("type") != "WordLevel":
@@ -52,10 +57,11 @@ def read_embeddings(folder: Path) -> KeyedVectors:
         )
     own_part = read_config(folder).get("gensim_tfw2v", {})
     words = read_words(token_strings, own_part.get("integer_words", ()))
-    return keyed(words, np.ascontiguousarray(rows[1:], np.float32))
+    rows = rows[1:]
+    return keyed(words, rows if rows.dtype == np.float32 else take_rows(rows, dtype=np.float32))
 
 
-def _read_rows(path: Path) -> np.ndarray:
+def _read_rows(path: Path, is_mapped: bool) -> np.ndarray:
     """Return the vectors [V + 1, D]. Row 0 is the vector of unknown words."""
     if not path.is_file():
         raise ValueError(f"{path.name} is missing")
@@ -63,7 +69,7 @@ def _read_rows(path: Path) -> np.ndarray:
     for name in TENSOR_NAMES:
         for dtype in TENSOR_DTYPES:
             try:
-                rows = read_tensors(path, {name: dtype})[name]
+                rows = read_tensors(path, {name: dtype}, is_mapped=is_mapped)[name]
             except (LookupError, TypeError, ValueError) as error:
                 errors.append(error)
                 continue

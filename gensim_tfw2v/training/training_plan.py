@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import contextlib
 import logging
+import tempfile
 from dataclasses import dataclass
 from functools import cached_property
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from gensim_tfw2v import unit_sizes
@@ -300,7 +302,8 @@ def open_regime(
     vocabulary = plan.vocabulary
     words = vocabulary.words(options.negative_shards)
     if plan.shares_rows:
-        logger.info("compiled kernels train, in threads of this process")
+        kernel = plan.kernel or by_ctypes.variant()
+        logger.info("compiled kernels train, in threads of this process (%s)", kernel)
         arguments = plan.kernel_options, words, options.workers, plan.loss_every
         regime: Regime
         if options.deterministic:
@@ -322,6 +325,7 @@ def open_regime(
             n_units,
             seed,
             corpus.folder,
+            vocabulary.initial_inputs,
             corpus.is_drawn,
             corpus.walk_file,
         )
@@ -344,6 +348,12 @@ def _open_workers(
 
     options = plan.options
     log_dir = None if options.log is None else options.log.path
+    reason = "" if options.cluster is not None else why_elsewhere()
+    if options.cluster is not None or reason:
+        folder = tempfile.TemporaryDirectory(
+            prefix="vocabulary-", dir=setup.folder, ignore_cleanup_errors=True
+        )
+        setup = setup.with_files(Path(opened.enter_context(folder)))
     if options.cluster is not None:
         with phase(describe_setup(options.cluster), options.progress):
             tasks = opened.enter_context(
@@ -353,7 +363,7 @@ def _open_workers(
             cluster_setup = ClusterSetup(tasks.cluster, READY_SECONDS, plan.regime, setup, log_dir)
             return CoordinatedRegime(cluster_setup, tasks.check, tasks.start_module)
     with phase(BUILDING, options.progress):
-        if reason := why_elsewhere():
+        if reason:
             logger.info("a separate process trains, because %s", reason)
             cluster_setup = ClusterSetup(None, READY_SECONDS, plan.regime, setup, log_dir)
             return CoordinatedRegime(cluster_setup, lambda: None)

@@ -4,11 +4,11 @@ from typing import Any
 
 import numpy as np
 
+from gensim_tfw2v.initial_rows import InitialRows
+from gensim_tfw2v.row_blocks import row_blocks
+
 #: gensim adds this to the seed of a Doc2Vec model for the vectors of documents.
 DOCUMENTS_SEED = 7919
-
-#: Number of rows that are compared at a time.
-ROWS_AT_A_TIME = 1 << 14
 
 
 def random_vectors_reason(model: Any, documents: bool = False) -> str:
@@ -31,15 +31,12 @@ def random_vectors_reason(model: Any, documents: bool = False) -> str:
 
 
 def _are_initial(rows: np.ndarray, seed: int) -> bool:
-    """Return whether all rows are those that gensim's ``prep_vectors`` draws with a seed."""
-    draws = np.random.default_rng(seed)
-    size = rows.shape[1]
-    for start in range(0, len(rows), ROWS_AT_A_TIME):
-        part = rows[start : start + ROWS_AT_A_TIME]
-        initial = (draws.random(part.shape, dtype=np.float32) * 2 - 1) / size
-        if not np.array_equal(part, initial):
-            return False
-    return True
+    """Return whether all rows are the initial ones with a seed."""
+    initial = InitialRows(len(rows), rows.shape[1], seed)
+    return all(
+        np.array_equal(rows[block], initial.draw(block.start, block.stop))
+        for block in row_blocks(rows)
+    )
 
 
 def _are_small(vectors: np.ndarray) -> bool:

@@ -26,6 +26,7 @@ from gensim_tfw2v.training.model_arrays import (
     trained_outputs,
     weights_of,
 )
+from gensim_tfw2v.training.table_files import TableFiles
 
 if TYPE_CHECKING:
     from gensim_tfw2v.training.subwords import MergedRows, Subwords
@@ -36,6 +37,14 @@ logger = logging.getLogger(__name__)
 class Weights:
     """Arrays of a `TFWord2Vec` in training, read and written as tables.
 
+    Parameters
+    ----------
+    model : TFWord2Vec
+    subwords : Subwords or None
+    is_on_cluster : bool
+        Whether a cluster trains the model. Arrays that are mapped from files are then written to
+        new files; see `TableFiles`. Otherwise they are changed in place, if they are writable.
+
     Attributes
     ----------
     regime_is_ahead : bool
@@ -44,11 +53,13 @@ class Weights:
         The model's own rows, if the regime trains them; None if it trains copies.
     """
 
-    def __init__(self, model: Any, subwords: Subwords | None) -> None:
+    def __init__(self, model: Any, subwords: Subwords | None, is_on_cluster: bool = False) -> None:
         self.model = model
+        self.is_on_cluster = is_on_cluster
         self.subwords = subwords
         self.regime_is_ahead = False
         self.rows_in_place: RowsInPlace | None = None
+        self._new_files: Tables | None = None  # files that `write` will replace the old ones by
         self._is_scarce: bool | None = None  # True: copies do not fit; None: not yet computed
         self._arrays_at_load: list[Any] = []  # result of `weights_of` at the last `load`
         #: Rows of subwords that were last read or written, and their `Subwords.merged`.
@@ -78,7 +89,15 @@ class Weights:
         tables = self.tables() if in_place is None else in_place.tables
         self.rows_in_place = in_place
         self._arrays_at_load = weights_of(self.model)
+        if in_place is None and (files := self._find_files()) is not None:
+            self._create_files(files)  # if the disk is full, this raises now, not after the epoch
         return tables
+
+    def _create_files(self, files: TableFiles) -> Tables:
+        """Return the new files to write to, which are created once for each `write`."""
+        if self._new_files is None:
+            self._new_files = files.create()
+        return self._new_files
 
     def _choose_rows_in_place(self) -> RowsInPlace | None:
         """Return the rows to train in place; None to train copies of the model's arrays."""
@@ -164,6 +183,28 @@ class Weights:
             "training again, call init_weights() or build the vocabulary, which make new ones"
         )
 
+    def has_files(self) -> bool:
+        """Return whether the model's arrays are mapped from files, which `write` replaces."""
+        return self._find_files() is not None
+
+    def close(self) -> None:
+        """Remove files that were created for rows that were not written."""
+        if self._has_folder and (files := TableFiles.find(self.model)) is not None:
+            files.remove_new()
+
+    @property
+    def _has_folder(self) -> bool:
+        """True if the model has a folder for files of its arrays."""
+        return self.model.tables_dir is not None or self.model._state.tables_folder is not None
+
+    def _find_files(self) -> TableFiles | None:
+        """Return the files that `write` replaces; None if it changes arrays in place."""
+        if not self._has_folder:
+            return None
+        files = TableFiles.find(self.model)
+        is_writable = self.model.wv.vectors.flags.writeable
+        return None if is_writable and not self.is_on_cluster else files
+
     def write(self, fill: Callable[[Tables], None]) -> bool:
         """Call `fill` with the model's tables, then update everything that is derived from them.
 
@@ -175,6 +216,14 @@ class Weights:
         self.move_together()
         current = weights_of(model)
         are_same = not self._arrays_at_load or shapes(current) == shapes(self._arrays_at_load)
+        files = self._find_files() if are_same else None
+        if files is not None:
+            fill(self._create_files(files))
+            files.replace()
+            self._new_files = None
+            self.regime_is_ahead = False
+            renew_norms(model)
+            return True
         for attributes, arrays in current if are_same else self._arrays_at_load:
             for name, array in arrays.items():
                 # this copies arrays that are not writable float32 in C order

@@ -55,32 +55,34 @@ class RandomWalks(CorpusSource):
     graph : object
         See `read_graph`: the path of a list or table of edges, a table of pandas, polars or
         pyarrow, a graph of NetworkX or igraph, a sparse matrix, or arrays.
-    num_walks : int
-        Number of walks that start at each node, per epoch.
-    walk_length : int
-        Number of nodes of a walk. Walks that reach a node without edges that they can follow are
-        shorter.
-    p, q : float
-        Return parameter and in-out parameter of node2vec. A small `p` keeps walks near their
-        start. A small `q` leads them away from it.
+    num_walks : int, default 10
+        Number of walks that start at each node, per epoch, from 1 up.
+    walk_length : int, default 80
+        Number of nodes of a walk, from 1 up. Walks that reach a node without edges that they can
+        follow are shorter.
+    p : float, default 1
+        Return parameter of node2vec, above 0. A small `p` keeps walks near their start.
+    q : float, default 1
+        In-out parameter of node2vec, above 0. A small `q` leads walks away from their start.
     weight : str or array, optional
         Weights of the edges: the name of a column or of an edge attribute, or an array. By default,
         all edges have the same weight, unless the graph itself has weights.
-    directed : bool
+    directed : bool, default False
         Whether an edge can be followed only from its first node to its second. Graphs of NetworkX
         and igraph have this property themselves.
-    restart : float
-        Probability, at each step, to return to the start of the walk instead.
+    restart : float, default 0
+        Probability, at each step, to return to the start of the walk instead, from 0 to below 1.
     start_nodes : iterable, optional
         Names of the nodes at which walks start; by default all nodes, or those at which the
         metapath starts. Integers may also be strings of digits, as they are in a text.
-    extend : bool
+    extend : bool, default False
         For graphs with weights: treat light edges like missing ones, as node2vec+ does (Liu et al.
         2023).
-    fixed : bool
+    fixed : bool, default False
         Whether all epochs have the same walks. By default, each epoch has new ones.
-    seed : int
-        Seed of the walks. The walks of an epoch depend on nothing else, whoever draws them.
+    seed : int, default 1
+        Seed of the walks, any number. The walks of an epoch depend on nothing else, whoever draws
+        them.
     node_types : mapping, array, str or path, optional
         For a metapath of types of nodes, the type of each node: a mapping or a pandas Series from
         the node's name; an array, if the nodes are the integers 0 ... n - 1; the name of a node

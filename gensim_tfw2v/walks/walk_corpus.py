@@ -2,7 +2,6 @@
 
 import logging
 from collections.abc import Mapping, Sequence
-from itertools import repeat
 from pathlib import Path
 from typing import Any
 
@@ -10,8 +9,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gensim_tfw2v.corpus.protocol import Corpus, CountedParts
-from gensim_tfw2v.corpus.shard_files import ID, UNKNOWN, Progress
+from gensim_tfw2v.corpus.shard_files import UNKNOWN, Progress
 from gensim_tfw2v.corpus.shards import EncodedPart, save_ids
+from gensim_tfw2v.keys.compact import find_indices, is_large
+from gensim_tfw2v.keys.integer_keys import IntegerKeys
+from gensim_tfw2v.keys.keys import Keys
 from gensim_tfw2v.processes.threads import in_threads
 from gensim_tfw2v.walks.walk_file import copy_walk_file
 from gensim_tfw2v.walks.walk_shard import WalkShard, draw_walks
@@ -84,8 +86,13 @@ class WalkCorpus(Corpus):
         visits = self._count_visits(progress)
         part = EncodedPart([], int(visits.sum()), self._n_walks)
         visited = np.flatnonzero(visits)
-        words = [self._names[number] for number in visited.tolist()]
-        return CountedParts(words, visits[visited], [(part, None)])
+        return CountedParts(self._select_names(visited, folder), visits[visited], [(part, None)])
+
+    def _select_names(self, numbers: NDArray[np.int64], folder: Path) -> Keys | list[Any]:
+        """Return the names with some numbers; as keys if they are many integers 0, 1, …."""
+        if isinstance(self._names, range) and is_large(len(numbers)):
+            return IntegerKeys(numbers, folder)
+        return [self._names[number] for number in numbers.tolist()]
 
     def _count_visits(self, progress: Progress | None) -> NDArray[np.int64]:
         """Return how often each node and relation is in the walks of an epoch: [names]."""
@@ -126,8 +133,7 @@ class WalkCorpus(Corpus):
         visits = self._count_visits(progress)
         path = folder / "walks"
         copy_walk_file(self._path, path)
-        word_ids = map(key_to_index.get, self._names, repeat(UNKNOWN))
-        ids = np.fromiter(word_ids, ID, len(self._names))
+        ids = find_indices(key_to_index, self._names, UNKNOWN)
         save_ids(Path(f"{path}.ids"), ids)
         n_unknown = np.count_nonzero((ids < 0) & (visits > 0))
         if n_unknown:

@@ -9,7 +9,10 @@ from gensim.test.utils import common_texts
 
 from gensim_tfw2v import TFWord2Vec
 from gensim_tfw2v.cli.common import BadInput
-from gensim_tfw2v.cli.model_files import load_vectors
+from gensim_tfw2v.cli.model_files import load_saved, load_vectors
+from gensim_tfw2v.cli.vector_writers import write_numpy
+from gensim_tfw2v.files import spooled_floats
+from gensim_tfw2v.files.mapped import is_mapped
 
 
 @pytest.mark.parametrize(
@@ -22,6 +25,21 @@ def test_every_format_gives_the_same_vectors(models, form):
     loaded = load_vectors(models[form])
     assert loaded.index_to_key == expected.index_to_key
     np.testing.assert_allclose(loaded.vectors, expected.vectors, atol=1e-6)
+
+
+@pytest.mark.parametrize("form", ["text.txt", "text.txt.gz", "binary.bin", "glove.txt", "npz"])
+def test_large_vectors_are_mapped_from_a_temporary_file(models, tmp_path, monkeypatch, form):
+    monkeypatch.setattr(spooled_floats, "MAX_FLOATS", 10)
+    path = models.get(form)
+    expected = Word2Vec.load(str(models["model"])).wv
+    if form == "npz":
+        path = tmp_path / "vectors.npz"
+        write_numpy(expected, str(path))
+    for mapped in (True, False):
+        loaded = load_saved(path, mapped=mapped)
+        assert loaded.index_to_key == expected.index_to_key
+        np.testing.assert_allclose(loaded.vectors, expected.vectors, atol=1e-6)
+        assert is_mapped(loaded.vectors) == mapped and loaded.vectors.flags.writeable
 
 
 def test_loading_ignores_the_suffix(models, tmp_path):

@@ -341,7 +341,7 @@ def run_and_measure(*arguments):
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="other systems measure memory in other units")
-@pytest.mark.parametrize("suffix", ["parquet", "txt"])
+@pytest.mark.parametrize("suffix", ["txt", pytest.param("parquet", marks=pytest.mark.slow)])
 def test_memory_does_not_grow_with_the_number_of_walks(graph, tmp_path, suffix):
     path = tmp_path / f"walks.{suffix}"
     # more batches than are drawn ahead

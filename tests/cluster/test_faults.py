@@ -180,7 +180,7 @@ def test_ps_that_is_lost_whenever_rows_are_loaded_is_named(monkeypatch):
 
     monkeypatch.setattr(CoordinatedRegime, "load", kill_and_load)
     needs = (
-        r"^ps 0 \(127\.0\.0\.1:\d+\) was lost while rows were loaded, 3 times: it needs 1\.1 GB of "
+        r"^ps 0 \(127\.0\.0\.1:\d+\) was lost while rows were loaded, 3 times: it needs 0\.5 GB of "
         r"memory; see tfw2v plan\. With --checkpoint-dir"
     )
     with pytest.raises(ClusterLost, match=needs):

@@ -171,7 +171,7 @@ def run(*arguments):
     return process
 
 
-@pytest.mark.parametrize("program", ["local", "ssh"])
+@pytest.mark.parametrize("program", ["local", pytest.param("ssh", marks=pytest.mark.slow)])
 def test_check_of_tasks_that_the_command_starts(program, tmp_path):
     """Takes 6 s of CPU: processes import TensorFlow."""
     path = tmp_path / "links.json"

@@ -159,7 +159,20 @@ def used_when_restarted(standing):
         train_with_a_recovery(standing.cluster)
         wait_for_renewals(standing, [1, 1])
     wait_for_tasks(standing.cluster.tasks(), 180)
-    return used(standing)
+    return steady(standing)
+
+
+def steady(running, seconds=30):
+    """Return memory and threads of tasks once they stay the same for a second.
+
+    A task that has restarted answers before all of its threads have started.
+    """
+    deadline = time.monotonic() + seconds
+    usage, earlier = used(running), None
+    while usage != earlier and time.monotonic() < deadline:
+        time.sleep(1)
+        usage, earlier = used(running), usage
+    return usage
 
 
 def test_tasks_free_memory_and_threads_after_any_training(standing):

@@ -30,7 +30,7 @@ def trained(cluster, **options):
         "asynchronous",
         pytest.param("synchronous", marks=pytest.mark.slow),
         pytest.param("downpour", marks=pytest.mark.slow),
-        "sandblaster",
+        pytest.param("sandblaster", marks=pytest.mark.slow),
     ],
 )
 def test_workers_train_repeated_sentences(regime):

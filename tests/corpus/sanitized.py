@@ -19,7 +19,10 @@ if __name__ == "__main__":
     package.__path__ = [str(root / "gensim_tfw2v")]
     sys.modules["gensim_tfw2v"] = package
 
-from gensim_tfw2v import compiled_library
+    from gensim_tfw2v import compiled_library
+
+    compiled_library.KERNELS = built  # before a module loads it
+
 from gensim_tfw2v.corpus import (
     integer_sentences,
     integer_table,
@@ -27,6 +30,7 @@ from gensim_tfw2v.corpus import (
     shard_files,
     strings,
 )
+from gensim_tfw2v.corpus.marks import Marks
 from gensim_tfw2v.corpus.scanner import FileRange
 from gensim_tfw2v.corpus.text_streams import CorpusDecodeError
 
@@ -53,7 +57,6 @@ def encode_integers(choose):
 
 
 def main():
-    compiled_library.KERNELS = built
     shard_files.MAX_SENTENCE, shard_files.SHARD_ENTRIES = 7, 50
     known = scanner.KnownWords({"a": 2, "漢字": 0, "w" * 70: 1, "not there": 3})
     choose, refused = random.Random(5), 0
@@ -67,7 +70,9 @@ def main():
             listed = scanner.WordCounter()
             for grows in (True, False):
                 text = b"".join(piece + b"\0" for piece in pieces)
-                found = listed.encode(text, len(pieces), grows)
+                places = np.sort(choose.choices(range(len(pieces) + 1), k=7))
+                marks = Marks(places.astype(np.int64), np.arange(-9, -2, dtype=np.int32))
+                found = listed.encode(text, len(pieces), grows, marks)
                 assert (found is None) == (b"\0" in pieces)
                 listed.encode(text[:-1], len(pieces), grows)
             encode_integers(choose)

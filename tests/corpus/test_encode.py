@@ -212,6 +212,15 @@ def test_list_that_changes_between_items_is_read_before_each_change(monkeypatch)
         assert decoded(encoded, list(known)) == expected
 
 
+def test_batches_grow_only_if_the_words_are_in_a_list(monkeypatch):
+    monkeypatch.setattr(sentences, "BATCH_WORDS", 80)
+    corpus = [["a", "b"]] * 200
+    growing = [10, 20, 40, 80, 80, 80, 80, 10]
+    for documents, expected in ((corpus, growing), (iter(corpus), [10] * 40 + [0])):
+        batches = sentences.batch_objects(documents, False, lambda _: None)
+        assert [batch.n_words for batch in batches] == expected
+
+
 @pytest.mark.parametrize("read", [scan_sentences, lambda read: encode_sentences(read, {"a": 0})])
 def test_errors_of_words_and_of_generators_are_raised(read, monkeypatch, temporary):
     monkeypatch.setattr(sentences, "BATCH_WORDS", 2)

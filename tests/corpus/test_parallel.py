@@ -1,5 +1,7 @@
 """Runs that remote machines read, too: each is read once, even if machines are lost."""
 
+import contextlib
+import itertools
 import threading
 import time
 
@@ -9,6 +11,7 @@ from gensim_tfw2v.corpus import run_readers, text_corpus
 from gensim_tfw2v.corpus.encode import scan_corpus
 from gensim_tfw2v.corpus.run_readers import read_runs
 from gensim_tfw2v.corpus.scanner import library, scan
+from gensim_tfw2v.processes.threads import usable_cores
 from tests.corpus.reference import LEE, line_sentences, scan_texts, text_of
 
 pytestmark = pytest.mark.skipif(library() is None, reason="the compiled library is missing")
@@ -123,3 +126,24 @@ def test_threads_have_stopped_reading_when_an_error_is_raised(tmp_path, monkeypa
     with pytest.raises(OSError, match="full"):
         scan_texts([str(path)], tmp_path)
     assert reading == []
+
+
+def test_runs_are_not_read_while_many_parts_wait_to_be_merged(tmp_path, monkeypatch):
+    path = tmp_path / "text"
+    path.write_bytes(b"a b\n" * 20_000)
+    monkeypatch.setattr(text_corpus, "BYTES_PER_RUN", 500)
+    monkeypatch.setattr(run_readers, "PARTS_PER_READER", 3)
+    scan_run, n_scanned = run_readers.scan, itertools.count()
+
+    def counting_scan(*arguments):
+        next(n_scanned)
+        return scan_run(*arguments)
+
+    monkeypatch.setattr(run_readers, "scan", counting_scan)
+    runs = text_corpus.cut_texts(text_of([str(path)]).ranges)
+    assert len(runs) > 100
+    with contextlib.closing(read_runs(runs, tmp_path)) as parts:
+        next(parts)
+        time.sleep(0.5)  # enough for all runs
+        assert next(n_scanned) <= 3 * len(usable_cores())
+        assert 1 + len(list(parts)) == len(runs)

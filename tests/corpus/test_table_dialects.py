@@ -498,7 +498,7 @@ def parsed(path, dialect):
         return None
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=150, deadline=None)
 @given(rows=ROWS, dialect=DIALECTS)
 def test_random_dialects_are_read_as_they_were_written(tmp_path_factory, rows, dialect):
     path = tmp_path_factory.getbasetemp() / "written.csv"
@@ -520,7 +520,7 @@ def test_random_dialects_are_read_as_they_were_written(tmp_path_factory, rows, d
         assert words_of(path, column, **options) == [row[-1].split() for row in expected]
 
 
-@settings(max_examples=500, deadline=None)
+@settings(max_examples=200, deadline=None)
 @example(",\n\r", ",", None, None, False, 20)
 @given(
     text=st.text(st.sampled_from("ab \"',;\\\n\r\té|"), max_size=30),
@@ -557,7 +557,7 @@ OTHERS = st.none() | st.booleans() | st.floats(allow_nan=False) | TEXT | st.list
 
 
 @pytest.mark.parametrize("kind", VALUES)
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=50, deadline=None)
 @given(data=st.data(), block=st.sampled_from([200, 10_000]), indent=st.sampled_from([None, 1]))
 def test_random_json_is_read_as_the_json_module_reads_it(
     tmp_path_factory, kind, data, block, indent

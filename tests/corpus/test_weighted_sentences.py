@@ -63,7 +63,7 @@ def whole_pairs(pairs):
     return [words for words, weight in pairs for _ in range(int(weight))]
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30, deadline=None)
 @given(
     st.lists(
         st.tuples(
@@ -80,7 +80,7 @@ def test_counts_are_sums_of_weights(pairs):
         assert scan.total_words == round(sum(len(words) * weight for words, weight in pairs))
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30, deadline=None)
 @given(
     st.lists(
         st.tuples(st.lists(st.integers(-3, 9), max_size=6), st.integers(0, 4)),

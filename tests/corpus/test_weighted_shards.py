@@ -57,7 +57,7 @@ def slow_entries(pairs, epoch, training=0, first_entry=0):
     return entries
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(SENTENCES, st.integers(1, 50), st.integers(0, 3), st.integers(0, 2), st.integers(0, 99))
 def test_units_contain_the_entries_of_a_slow_reference(
     tmp_path_factory, pairs, size, epoch, training, first_entry
@@ -79,7 +79,7 @@ def test_units_contain_the_entries_of_a_slow_reference(
     assert sum(unit.sentences for unit in units) == shard.n_sentences
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=40, deadline=None)
 @given(SENTENCES, st.integers(1, 50))
 def test_units_of_integer_weights_are_those_of_repeated_sentences(tmp_path_factory, pairs, size):
     pairs = [(words, math.ceil(weight)) for words, weight in pairs]
@@ -100,7 +100,7 @@ def test_units_of_integer_weights_are_those_of_repeated_sentences(tmp_path_facto
         np.testing.assert_array_equal(weighted.read(start, stop, 5), plain.read(start, stop))
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=40, deadline=None)
 @given(SENTENCES, st.data())
 def test_expected_tokens_are_sums_of_probabilities(tmp_path_factory, pairs, data):
     shard = save_weighted(tmp_path_factory.mktemp("shards") / "shard.int32", pairs)

@@ -1,6 +1,5 @@
 """Contents of the pages: fenced blocks, and commands in blocks and running text."""
 
-import importlib.util
 import re
 import shlex
 from pathlib import Path
@@ -24,14 +23,6 @@ PROGRAMS = ("make", "tfw2v", "python", "python3", "pip")
 def page(name):
     """Return the text of a file in docs."""
     return (ROOT / "docs" / name).read_text(encoding="utf-8")
-
-
-def load_pictures():
-    """Import docs/pictures.py."""
-    spec = importlib.util.spec_from_file_location("pictures", ROOT / "docs/pictures.py")
-    pictures = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(pictures)
-    return pictures
 
 
 class Block(NamedTuple):

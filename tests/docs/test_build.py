@@ -1,14 +1,17 @@
 """The site builds without warnings, shows every public name, and needs no other host."""
 
 import builtins
+import contextlib
 import html
 import inspect
 import os
 import re
 import subprocess
 import sys
+import threading
 from functools import partial
 from html.parser import HTMLParser
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 
 import griffe
 import pytest
@@ -108,19 +111,55 @@ def test_site_loads_nothing_from_other_hosts(site):
 
 
 @pytest.mark.skipif(bool(why_no_chromium()), reason=why_no_chromium())
-def test_pages_work_without_a_server(site):
-    """Search and the switch between light and dark colours."""
+@pytest.mark.parametrize("place", ["folder", "server"])
+def test_search_and_colours_work_from_a_folder_and_a_server(site, place):
+    with served(site) if place == "server" else contextlib.nullcontext(site.as_uri()) as address:
+        with chromium() as driver:
+            driver.get(f"{address}/reference/index.html")
+            for expected in ("default", "slate"):
+                one(driver, "label[for^=__palette]:not([hidden])").click()
+                body = f"body[data-md-color-scheme={expected}]"
+                until(body, partial(find, driver, body))
+            field = driver.find_element("css selector", "input.md-search__input")
+            field.click()
+            field.send_keys("checkpoint_minutes")
+            found = until(
+                "results", lambda: texts(driver, ".md-search-result__item h1"), seconds=30
+            )
+            assert "TFWord2Vec" in found
+
+
+@contextlib.contextmanager
+def served(folder):
+    """Serve the files of a folder; yield the address."""
+    handler = partial(SilentHandler, directory=str(folder))
+    with ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        yield f"http://127.0.0.1:{server.server_port}"
+        server.shutdown()
+
+
+class SilentHandler(SimpleHTTPRequestHandler):
+    def log_message(self, *arguments):
+        pass
+
+
+@pytest.mark.skipif(bool(why_no_chromium()), reason=why_no_chromium())
+@pytest.mark.parametrize("width", [390, pytest.param(1400, marks=pytest.mark.slow)])
+def test_pages_are_not_wider_than_a_phone_or_a_screen(site, width):
+    """Wide tables and blocks scroll by themselves."""
+    wide = []
     with chromium() as driver:
-        driver.get((site / "reference/index.html").as_uri())
-        for expected in ("default", "slate"):
-            one(driver, "label[for^=__palette]:not([hidden])").click()
-            body = f"body[data-md-color-scheme={expected}]"
-            until(body, partial(find, driver, body))
-        field = driver.find_element("css selector", "input.md-search__input")
-        field.click()
-        field.send_keys("checkpoint_minutes")
-        found = until("results", lambda: texts(driver, ".md-search-result__item h1"), seconds=30)
-        assert "TFWord2Vec" in found
+        view = {"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": False}
+        driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", view)
+        for page in sorted(site.rglob("*.html")):
+            name = page.relative_to(site).as_posix()
+            if not name.startswith("sources/"):
+                driver.get(page.as_uri())
+                shown = driver.execute_script("return document.documentElement.scrollWidth")
+                if shown > width:
+                    wide.append((name, shown))
+    assert not wide
 
 
 def test_command_reference_is_complete(site):
@@ -215,8 +254,10 @@ def test_reference_shows_gensims_parameters(site):
     assert "Bases: Additions" not in " ".join(text.split())
     for name, of_gensim in (("TFWord2Vec", Word2Vec), ("train", Word2Vec.train)):
         expected = set(inspect.signature(of_gensim).parameters) - {"self", "kwargs"}
-        shown = [text[call.end() : call.end() + 1000] for call in re.finditer(rf"\b{name}\(", text)]
-        assert any(all(re.search(rf"\b{each}=", call) for each in expected) for call in shown)
+        shown = [text[call.end() : call.end() + 2000] for call in re.finditer(rf"\b{name}\(", text)]
+        assert any(
+            all(re.search(rf"\b{each}(: [^=]+ )?=", call) for each in expected) for call in shown
+        )
 
 
 def test_every_public_name_has_a_docstring(package):

@@ -24,7 +24,7 @@ QUICK_START, README = "docs/quick-start.md", "README.md"
 GUIDES = [
     f"docs/{name}.md"
     for name in (
-        *("deterministic", "doc2vec", "fasttext", "graphs", "index-of-neighbours"),
+        *("deterministic", "doc2vec", "fasttext", "first-cluster", "graphs", "index-of-neighbours"),
         *("tensorboard", "time-slices"),
     )
 ]
@@ -33,7 +33,7 @@ REFERENCE = sorted((ROOT / "docs/reference").glob("*.md"))
 #: Not run, because they install, or would run the tests within the tests. Their targets and extras
 #: must exist. tests/cli/test_demo.py does the same as ``make demo``; CI runs the rest.
 INSTALLING = {
-    'make bench CORPUS=corpus.txt BENCH_ARGS="--settings cbow100,sg100 --epochs 1 --kernel avx2"',
+    'make bench CORPUS=corpus.txt BENCH_ARGS="--settings cbow100,sg100 --epochs 1"',
     "make demo",
     "make test",
     "python3 -m venv .venv",
@@ -140,7 +140,7 @@ def test_quick_start_runs(folder, tfw2v, capfd):
 
 
 def test_readme_runs(folder, tfw2v):
-    """7 s of CPU: runs everything on the page."""
+    """8 s of CPU: runs everything on the page."""
     variables = run_page(README, tfw2v)
     assert variables["model"].traffic.units
     assert (folder / "news.model").is_file()

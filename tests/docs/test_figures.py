@@ -1,19 +1,21 @@
 """Figures on the pages are those of the results in docs/benchmarks."""
 
-import dataclasses
 import json
 import re
 import statistics
 
 import pytest
 
-from benchmarks.records import Run
+from benchmarks.records import Run, read_runs
 from benchmarks.report import notice, paired_ratios
 from benchmarks.scaling.report import overview
-from tests.docs.pages import PAGES, ROOT, load_pictures, page
+from docs import charts
+from tests.docs.pages import PAGES, ROOT, page
+
+README = ROOT / "README.md"
 
 #: Engines by their names in the results.
-GENSIM, OURS, AVX2 = "gensim corpus_file", "TFWord2Vec corpus_file", "TFWord2Vec avx2"
+GENSIM, OURS = "gensim corpus_file", "TFWord2Vec corpus_file"
 CLUSTER = "TFWord2Vec cluster=local:ps=2,worker=4"
 SUBMODELS = "TFWord2Vec regime=submodels:models=5,merging="
 
@@ -30,17 +32,18 @@ MEASURES = {
     "itself": "itself",
 }
 
-#: Tables of quality: page -> (study, {first cell of a row: (setting, engine)}).
+#: Tables of quality: page -> (study, {first cell of a row: (setting, engine)}). A row may name a
+#: different study as its third element.
 QUALITY = {
     "benchmarks.md": (
         "speed-65m",
         {
-            f"{objective}, {name}": (setting, engine)
+            f"{objective}, {name}": (setting, *engine)
             for setting, objective in (("cbow100", "CBOW"), ("sg100", "skip-gram"))
             for name, engine in {
-                "gensim": GENSIM,
-                "TFWord2Vec, AVX512-BF16": OURS,
-                "TFWord2Vec, AVX2": AVX2,
+                "gensim": (GENSIM,),
+                "TFWord2Vec, AVX2": (OURS,),
+                "TFWord2Vec, AVX512-BF16": (OURS, "speed-65m-avx512"),
             }.items()
         },
     ),
@@ -91,9 +94,7 @@ QUALITY = {
 
 
 def runs_of(study):
-    names = [field.name for field in dataclasses.fields(Run)]
-    found = json.loads(page(f"benchmarks/{study}.json"))["runs"]
-    return [Run(**{name: run[name] for name in names}) for run in found]
+    return read_runs(Run, json.loads(page(f"benchmarks/{study}.json")))
 
 
 def row_of(text, label):
@@ -130,16 +131,17 @@ def measured_row(study, setting, engine, titles):
 def test_tables_of_quality_show_the_means_of_the_results(name, label):
     study, rows = QUALITY[name]
     shown = row_of(page(name), label)
-    measured = measured_row(study, *rows[label], shown)
+    setting, engine, *others = rows[label]
+    measured = measured_row(*others or [study], setting, engine, shown)
     assert any(title in MEASURES for title in shown)
     assert shown == measured
 
 
 def test_readme_speeds_equal_the_measured():
-    """The table and the chart of the README show docs/benchmarks/speed.json."""
+    """The table and the chart of the README show speed.json and speed-avx512.json."""
     runs = runs_of("speed")
-    readme = (ROOT / "README.md").read_text(encoding="utf-8")
-    for setting, found in load_pictures().ratios().items():
+    readme = README.read_text(encoding="utf-8")
+    for setting, found in charts.ratios().items():
         speeds = [
             statistics.median(
                 run.words_per_second
@@ -152,8 +154,36 @@ def test_readme_speeds_equal_the_measured():
         assert f" | {' | '.join(cells)} |\n" in readme, setting
 
 
+@pytest.mark.parametrize(("label", "study", "setting", "engine"), [
+    ("FastText, skip-gram", "fasttext", "sg100", "TFFastText corpus_file"),
+    ("FastText, CBOW", "fasttext", "cbow100", "TFFastText corpus_file"),
+    ("Doc2Vec, DBOW", "doc2vec", "dbow100", "TFDoc2Vec corpus_file"),
+    ("Doc2Vec, DM", "doc2vec", "dm100", "TFDoc2Vec corpus_file"),
+])  # fmt: skip
+def test_readme_ratios_equal_the_measured(label, study, setting, engine):
+    shown = row_of(README.read_text(encoding="utf-8"), label)
+    assert {"× gensim": shown["× gensim"]} == measured_row(study, setting, engine, ["× gensim"])
+
+
+@pytest.mark.parametrize("graph", ["BlogCatalog", "PPI", "Wikipedia"])
+def test_readme_times_of_graphs_equal_the_measured(graph):
+    shown = row_of(README.read_text(encoding="utf-8"), graph)
+    study = page("benchmarks/graphs.md").split(f"## {graph}, ")[1].split("\n## ")[0]
+    baseline, ours = row_of(study, "PecanPy + gensim"), row_of(study, "TFWord2Vec")
+    times = baseline["total time, s"], ours["total time, s"]
+    assert [*shown.values()] == [*times, ours["× PecanPy + gensim"].split()[0]]
+
+
+def test_readme_speeds_of_clusters_equal_the_simulated():
+    simulated = json.loads(page("benchmarks/scaling.json"))["simulated"]
+    readme = README.read_text(encoding="utf-8")
+    for machines in ("2 cores, 10 Gbit/s", "16 cores, 10 Gbit/s", "16 cores, 1 Gbit/s"):
+        speeds, shown = (row_of(text, machines) for text in (overview(simulated), readme))
+        assert len(shown) == 4 and shown.items() <= speeds.items()
+
+
 def test_speed_table_is_only_in_the_readme():
-    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    readme = README.read_text(encoding="utf-8")
     rows = re.findall(r"^\| .* M \|.*$", readme, re.MULTILINE)
     assert len(rows) == 6
     for path in PAGES:

@@ -9,13 +9,14 @@ import pytest
 import typer
 
 import gensim_tfw2v
+from docs import architecture, pictures
 from gensim_tfw2v.cli.main import app
 from gensim_tfw2v.cli.train import train
 from gensim_tfw2v.merging.methods import METHODS
 from gensim_tfw2v.options.regimes import REGIMES
 from gensim_tfw2v.regimes.parameter_server import LAYOUTS
 from gensim_tfw2v.training.early_stopping import SETS
-from tests.docs.pages import PAGES, ROOT, blocks, load_pictures, mentioned, page, words
+from tests.docs.pages import PAGES, ROOT, blocks, mentioned, page, words
 
 PACKAGE = ROOT / "gensim_tfw2v"
 
@@ -23,19 +24,26 @@ LINKED = [*PAGES, ROOT / "SECURITY.md"]
 
 
 def test_every_module_is_listed():
-    named = re.findall(r"\]\(\.\./gensim_tfw2v/([\w/]+\.py)\)", page("files-and-papers.md"))
-    modules = {
+    components, modules = architecture.components(), architecture.modules()
+    assert architecture.shown("components") == components, "run python -m docs.architecture"
+    assert architecture.shown("modules") == modules, "run python -m docs.architecture"
+    named = re.findall(r"\]\(\.\./gensim_tfw2v/([\w/]+\.py)\)", components + modules)
+    assert sorted(named) == sorted(
         path.relative_to(PACKAGE).as_posix()
         for path in PACKAGE.rglob("*.py")
         if not any(part.startswith("_") for part in path.relative_to(PACKAGE).parts)
-    }
-    assert set(named) == modules, "docs/files-and-papers.md must list each module of the package"
-    twice = {name for name in named if named.count(name) > 1}
-    assert not twice
+    )
 
 
-def test_nouns_of_concepts_are_classes():
-    table = page("concepts.md").split("## The nouns\n")[1].split("\n## ")[0]
+def test_every_folder_of_native_sources_is_listed():
+    source = PACKAGE / "kernel/native/src"
+    table = page("architecture.md").split("## The sources in C++\n")[1].split("\n## ")[0]
+    folders = {f"src/{path.name}" for path in source.iterdir() if path.is_dir()}
+    assert set(re.findall(r"^\| `(src[\w/]*)` \|", table, re.MULTILINE)) == {"src", *folders}
+
+
+def test_nouns_of_the_architecture_are_classes():
+    table = page("architecture.md").split("## The nouns\n")[1].split("\n## ")[0]
     nouns = re.findall(r"^\|[^|]+\| `(\w+)` \|", table, re.MULTILINE)
     source = "".join(path.read_text(encoding="utf-8") for path in PACKAGE.rglob("*.py"))
     assert len(nouns) > 20
@@ -50,11 +58,10 @@ def test_papers_are_numbered_and_cited():
 
 
 def test_committed_pictures_are_up_to_date():
-    pictures = load_pictures()
     assert {path.stem for path in pictures.FOLDER.iterdir()} == set(pictures.PICTURES)
     for name, draw in pictures.PICTURES.items():
         drawn = (pictures.FOLDER / f"{name}.svg").read_text(encoding="utf-8")
-        assert drawn == draw().svg(), "run python docs/pictures.py"
+        assert drawn == draw().svg(), "run python -m docs.pictures"
 
 
 @pytest.mark.parametrize("path", LINKED, ids=lambda path: path.relative_to(ROOT).as_posix())

@@ -8,6 +8,7 @@ from gensim.test.utils import datapath
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from gensim_tfw2v import row_blocks
 from gensim_tfw2v.evaluation import EvaluationFileError, analogies, evaluate_analogies
 from gensim_tfw2v.keyed import keyed
 from tests.evaluation import reference
@@ -63,6 +64,7 @@ def test_only_metric_gensim_restricts_the_vocabulary_by_default(monkeypatch, lee
 def test_smaller_blocks_give_the_same_score(monkeypatch, random_vectors):
     whole = evaluate_analogies(random_vectors)
     monkeypatch.setattr(analogies, "BLOCK_BYTES", 4 * 7 * len(random_vectors))
+    monkeypatch.setattr(row_blocks, "BLOCK_BYTES", 5 * random_vectors.vectors[0].nbytes)
     assert evaluate_analogies(random_vectors) == whole
 
 

@@ -2,13 +2,14 @@
 
 import errno
 import os
+import tempfile
 
 import numpy as np
 import pytest
 from gensim.models import KeyedVectors
 from gensim.models.doc2vec import TaggedDocument
 
-from gensim_tfw2v import TFDoc2Vec, TFWord2Vec
+from gensim_tfw2v import TFDoc2Vec, TFWord2Vec, row_blocks
 from gensim_tfw2v.files import mapped
 from gensim_tfw2v.training import model_arrays
 from tests.disks import small_disk
@@ -88,6 +89,24 @@ def test_full_disk_raises_before_training(tmp_path, monkeypatch, reserves):
         assert not (disk / "rows.npy").exists()
 
 
+def test_disk_without_space_for_new_files_raises_before_training(tmp_path):
+    with small_disk(tmp_path / "disk", "512k") as disk:
+        model = TFWord2Vec(vector_size=500, min_count=1, tables_dir=disk, epochs=1)
+        model.build_vocab(SENTENCES)
+        model.train(SENTENCES, total_examples=len(SENTENCES), epochs=1)  # in place
+        model.wv.vectors.flags.writeable = False  # as after training on a cluster
+        (disk / "other").write_bytes(bytes(300_000))
+        before = np.array(model.wv.vectors)
+        with pytest.raises(OSError, match="No space left.*: .* needs 0.1 MB; free"):
+            model.train(SENTENCES, total_examples=len(SENTENCES), epochs=1)
+        assert sorted(path.suffix for path in disk.iterdir()) == ["", ".npy", ".npy"]
+        np.testing.assert_array_equal(model.wv.vectors, before)
+        os.remove(disk / "other")
+        model.train(SENTENCES, total_examples=len(SENTENCES), epochs=1)
+        assert not np.array_equal(model.wv.vectors, before)
+        assert sorted(path.suffix for path in disk.iterdir()) == [".npy", ".npy"]
+
+
 @pytest.mark.parametrize("array", [np.arange(6).reshape(2, 3), np.zeros((0, 4)), np.zeros(0, "i4")])
 def test_saved_arrays_load_in_numpy(tmp_path, array):
     mapped.save_array(tmp_path / "array.npy", array)
@@ -113,3 +132,39 @@ def test_other_errors_of_reserving_room_are_raised(tmp_path, monkeypatch):
     monkeypatch.setattr(os, "posix_fallocate", fail, raising=False)
     with pytest.raises(OSError, match=r"Input/output error: array\.npy needs 1\.4 MB"):
         mapped.new_array(tmp_path / "array.npy", (700, 500))
+
+
+@pytest.mark.parametrize("shape", [(), (3,), (700, 500), (0, 5)])
+def test_temporary_array_is_zeros_and_leaves_no_file(tmp_path, monkeypatch, shape):
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    array = mapped.temporary_array(shape, np.float64)
+    assert array.shape == shape and array.dtype == float and not array.any()
+    assert mapped.is_mapped(array) == (array.size > 0) and not [*tmp_path.iterdir()]
+    array += 1
+    assert (array == 1).all()
+
+
+def test_temporary_array_that_does_not_fit_names_folder_and_size(tmp_path, monkeypatch):
+    with small_disk(tmp_path / "disk", "512k") as disk:
+        monkeypatch.setattr(tempfile, "tempdir", str(disk))
+        with pytest.raises(OSError, match=r"No space left.*: a temporary file needs 4\.0 MB; free"):
+            mapped.temporary_array((1000, 1000))
+
+
+def test_views_of_mapped_arrays_are_mapped():
+    array = mapped.temporary_array((4, 3))
+    assert all(map(mapped.is_mapped, (array, array[1:], array.T, np.asarray(array)[::2])))
+    assert not any(map(mapped.is_mapped, (array + 1, np.zeros(3), np.array(array))))
+
+
+@pytest.mark.parametrize("is_mapped", [True, False])
+@pytest.mark.parametrize("indices", [None, np.array([3, 1, 1])])
+@pytest.mark.parametrize("dtype", [None, np.float16])
+def test_copied_rows_are_where_the_rows_are(monkeypatch, is_mapped, indices, dtype):
+    monkeypatch.setattr(row_blocks, "BLOCK_BYTES", 30)
+    rows = mapped.temporary_array((5, 3)) if is_mapped else np.zeros((5, 3), np.float32)
+    rows[:] = np.arange(15).reshape(5, 3)
+    copy = mapped.take_rows(rows, indices, dtype)
+    expected = rows if indices is None else rows[indices]
+    np.testing.assert_array_equal(copy, expected.astype(dtype or np.float32), strict=True)
+    assert mapped.is_mapped(copy) == is_mapped and not np.shares_memory(copy, rows)

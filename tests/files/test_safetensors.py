@@ -5,7 +5,7 @@ import json
 import numpy as np
 import pytest
 
-from gensim_tfw2v.files import safetensors
+from gensim_tfw2v import row_blocks
 from gensim_tfw2v.files.safetensors import read_tensors, write_tensors
 
 ROWS = np.arange(15, dtype=np.float32).reshape(5, 3)
@@ -14,7 +14,7 @@ DTYPES = {"ids": "I64", "rows": "F32", "empty": "U32"}
 
 @pytest.fixture
 def path(tmp_path, monkeypatch):
-    monkeypatch.setattr(safetensors, "ROWS_AT_A_TIME", 2)
+    monkeypatch.setattr(row_blocks, "BLOCK_BYTES", 2 * ROWS[0].nbytes)
     ids = np.array([3, -(2**40)])
     tensors = {"ids": ("I64", [ids]), "rows": ("F32", [ROWS[:1], ROWS[1:].astype(float)])}
     write_tensors(tmp_path / "x", tensors | {"empty": ("U32", [np.zeros((0, 4))])})

@@ -83,7 +83,9 @@ def run(
     tables = Tables(inputs, nothing if paths else outputs, outputs if paths else nothing)
     shards = engine.options.negative_shards
     noise = None if paths else np.ones(VOCABULARY)
-    words = word_tensors(WordArrays.of(keep, noise, paths, negative_shards=shards))
+    words = word_tensors(
+        WordArrays.of(keep, noise, paths and huffman_tree(*paths), negative_shards=shards)
+    )
     arguments = words, tf.constant(entries), tf.constant(key), tf.constant([alpha] * 2, tf.float32)
     if slices:
         tables, result = run_sliced(engine.options, tables, slices, arguments)

@@ -169,19 +169,6 @@ def test_every_option_is_one_of_the_command(option):
         assert NEEDED_OPTIONS[option.name] == (option.class_name.lower(),)
 
 
-@pytest.mark.parametrize("kind", CLASSES)
-def test_every_parameter_is_described_with_its_type(kind):
-    """A reader of the reference needs no page of gensim's beside it."""
-    described = set()
-    for class_ in {CLASSES[""], CLASSES[kind]}:
-        parameters = inspect.cleandoc(class_.__doc__).partition("\n----------\n")[2]
-        parameters = parameters.partition("\n\nRaises\n")[0]
-        # a line "name : type" at the margin, and an indented description
-        for names in re.findall(r"^(\w[\w, ]*) : .+\n    \S", parameters, re.MULTILINE):
-            described |= set(names.split(", "))
-    assert described >= set(inspect.signature(CLASSES[kind]).parameters)
-
-
 def test_layout_option_lists_all_layouts():
     (layout,) = (option.kind for option in TABLE if option.name == "layout")
     assert layout.values == tuple(LAYOUTS)

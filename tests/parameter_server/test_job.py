@@ -9,7 +9,7 @@ from gensim_tfw2v._tensorflow import tf
 from gensim_tfw2v.graph.step_shape import StepShape
 from gensim_tfw2v.kernel.objective import Objective
 from gensim_tfw2v.kernel.tables import Tables
-from gensim_tfw2v.kernel.word_arrays import WordArrays, pair_rates
+from gensim_tfw2v.kernel.word_arrays import WordArrays, huffman_tree, pair_rates
 from gensim_tfw2v.parameter_server.columns import ColumnJob
 from gensim_tfw2v.parameter_server.combining import (
     rows_per_mean,
@@ -17,7 +17,7 @@ from gensim_tfw2v.parameter_server.combining import (
 from gensim_tfw2v.parameter_server.job import ParameterServer, PushCounter
 from gensim_tfw2v.parameter_server.job_config import JobConfig
 from gensim_tfw2v.parameter_server.job_result import JobResult
-from gensim_tfw2v.parameter_server.rows import RowJob
+from gensim_tfw2v.parameter_server.row_job import RowJob
 from gensim_tfw2v.parameter_server.scratch import WorkerVariables
 from gensim_tfw2v.regimes.parameter_server import layout_class
 from tests.engines import step_engine
@@ -47,9 +47,11 @@ def make(
         objective, StepShape(32, 8, 3, 4), 6, locked=lock is not None,
         negative_shards=negative_shards,
     )  # fmt: skip
-    paths = huffman_paths(1.2 ** np.arange(VOCABULARY)) if objective.hierarchical else None
+    tree = None
+    if objective.hierarchical:
+        tree = huffman_tree(*huffman_paths(1.2 ** np.arange(VOCABULARY)))
     noise = NOISE if objective.negative else None
-    words = WordArrays.of(np.full(VOCABULARY, 0.9), noise, paths, lock, negative_shards)
+    words = WordArrays.of(np.full(VOCABULARY, 0.9), noise, tree, lock, negative_shards)
     arrays = Tables(*(
         np.random.default_rng(number).normal(0, 0.1, (VOCABULARY if used else 0, SIZE))
         for number, used in enumerate((True, objective.negative, objective.hierarchical))
@@ -59,7 +61,7 @@ def make(
         table.load(array)
     rates = pair_rates(
         np.full(VOCABULARY, 1 / VOCABULARY), 4.0, objective.skipgram,
-        objective.negative, NOISE, paths and paths[0],
+        objective.negative, NOISE, tree,
     )  # fmt: skip
     push_counter = PushCounter(tf.Variable(0, dtype=tf.int64), tf.Variable(tf.zeros([4], tf.int32)))
     constants = tf.nest.map_structure(tf.Variable, (words, rates))
@@ -256,13 +258,14 @@ def test_pushed_fraction_varies_by_direction():
 
 def test_rates_count_the_predictions_of_each_row():
     frequency = np.array([0.5, 0.3, 0.2])
-    paths = [np.array([2]), np.array([2, 0]), np.array([2, 0])]
-    rates = pair_rates(frequency, 6.0, True, 5, np.array([1.0, 1.0, 2.0]), paths)
+    points = [np.array([2]), np.array([2, 0]), np.array([2, 0])]
+    tree = huffman_tree(points, [np.array([1]), np.array([0, 0]), np.array([0, 1])])
+    rates = pair_rates(frequency, 6.0, True, 5, np.array([1.0, 1.0, 2.0]), tree)
     mean_length = 1.5
     np.testing.assert_allclose(rates.inputs, frequency * 6 * (1 + 5 + mean_length), rtol=1e-6)
     noise = np.array([1, 1, 2]) / 4
     np.testing.assert_allclose(rates.outputs, 6 * (frequency + 5 * noise), rtol=1e-6)
     np.testing.assert_allclose(rates.nodes, 6 * np.array([0.5, 0, 1]), rtol=1e-6)
-    cbow = pair_rates(frequency, 6.0, False, 0, None, paths)
+    cbow = pair_rates(frequency, 6.0, False, 0, None, tree)
     assert len(cbow.outputs) == 0
     np.testing.assert_allclose(cbow.nodes, [0.5, 0, 1], rtol=1e-6)

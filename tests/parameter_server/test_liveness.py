@@ -143,7 +143,7 @@ def test_tasks_are_watched_only_while_busy(monkeypatch):
 def test_time_between_calls_is_not_silence(monkeypatch):
     monkeypatch.setattr(liveness, "ANSWER_SECONDS", 0.05)
     of_none = Liveness([Task("ps", 0, f"127.0.0.1:{free_ports(1)[0]}")])
-    of_none._last -= 2 * liveness.PROBE_AFTER_SECONDS
+    of_none.last_progress -= 2 * liveness.PROBE_AFTER_SECONDS
     with pytest.raises(ClusterLost, match="ps 0"):
         of_none.check()
     with of_none.busy():

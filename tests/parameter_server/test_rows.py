@@ -36,7 +36,7 @@ def table(number, shards):
 @pytest.mark.parametrize("number", [0, 1, 2, 7, 40])
 @pytest.mark.parametrize("shards", [1, 2, 3])
 def test_exported_rows_equal_loaded_rows(number, shards, monkeypatch):
-    monkeypatch.setattr(layout_module, "ROWS_AT_A_TIME", 4)
+    monkeypatch.setattr(layout_module, "BLOCK_BYTES", 4 * 4 * SIZE)
     layout, array = table(number, shards)
     found = np.full_like(array, np.nan)
     layout.export(found)

@@ -78,6 +78,18 @@ def test_silent_coordinator_is_cluster_lost(tmp_path, monkeypatch):
         opened(LIVING.format("time.sleep(600)"), tmp_path)
 
 
+#: Reports progress for 1.5 s, then runs {}.
+PROGRESSING = LIVING.replace("for _ in", "for step in").replace("None))", "step))", 1)
+
+
+@pytest.mark.usefixtures("by_looks")
+def test_coordinator_without_progress_is_cluster_lost(tmp_path, monkeypatch):
+    monkeypatch.setattr(coordinated_regime, "ANSWER_SECONDS", 1.0)
+    opened(PROGRESSING.format('messages.send(("done", 1, None))'), tmp_path).close()
+    with pytest.raises(ClusterLost, match="has not answered for 1 s"):
+        opened(LIVING.format("time.sleep(600)"), tmp_path)
+
+
 def test_coordinator_that_stops_reading_is_cluster_lost(tmp_path, monkeypatch):
     regime = opened(DEAF, tmp_path)
     monkeypatch.setattr(coordinated_regime, "SILENT_SECONDS", 1.0)

@@ -16,7 +16,7 @@ from gensim_tfw2v.graph.steps import prepare_unit
 from gensim_tfw2v.graph.updates import EPSILON, whole_rows
 from gensim_tfw2v.kernel.tables import Tables
 from gensim_tfw2v.options.regimes import Downpour
-from gensim_tfw2v.parameter_server.rows import RowJob
+from gensim_tfw2v.parameter_server.row_job import RowJob
 from gensim_tfw2v.parameter_server.workers import LocalWorkers
 from gensim_tfw2v.regimes import downpour
 from gensim_tfw2v.regimes.asynchronous import AsynchronousRegime

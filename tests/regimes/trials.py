@@ -14,7 +14,7 @@ from gensim_tfw2v.kernel.kernel_shape import KernelShape
 from gensim_tfw2v.kernel.native.padded_rows import stride
 from gensim_tfw2v.kernel.objective import Objective
 from gensim_tfw2v.kernel.tables import Tables, UnitTask
-from gensim_tfw2v.kernel.word_arrays import WordArrays, pair_rates
+from gensim_tfw2v.kernel.word_arrays import WordArrays, huffman_tree, pair_rates
 from gensim_tfw2v.parameter_server.combining import rows_per_mean
 from gensim_tfw2v.parameter_server.job_config import JobConfig
 from gensim_tfw2v.parameter_server.workers import LocalWorkers
@@ -65,11 +65,13 @@ class Trial:
                 objective, SHAPE, 6, locked=lock is not None, negative_shards=shards
             )
         noise = np.arange(1.0, VOCABULARY + 1) if objective.negative else None
-        paths = huffman_paths(1.2 ** np.arange(VOCABULARY)) if objective.hierarchical else None
-        self.words = WordArrays.of(np.ones(VOCABULARY), noise, paths, lock, shards)
+        tree = None
+        if objective.hierarchical:
+            tree = huffman_tree(*huffman_paths(1.2 ** np.arange(VOCABULARY)))
+        self.words = WordArrays.of(np.ones(VOCABULARY), noise, tree, lock, shards)
         rates = pair_rates(
             np.full(VOCABULARY, 1 / VOCABULARY), 4.0, objective.skipgram,
-            objective.negative, noise, paths and paths[0],
+            objective.negative, noise, tree,
         )  # fmt: skip
         self.arrays = Tables(*(
             np.random.default_rng(number)

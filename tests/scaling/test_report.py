@@ -63,10 +63,10 @@ def section(name):
 
 
 def test_measured_and_predicted_speeds_share_a_row():
-    assert row(section("Really run"), 2) == [
+    assert row(section("Measured"), 2) == [
         "2", "1", "1.000 M", "1.100 M", "-10% (-20% to +10%)", "1,000", "250", "125", "90", "1,536",
     ]  # fmt: skip
-    assert row(section("Really run"), 1)[4] == "–"  # the simulation is calibrated to this row
+    assert row(section("Measured"), 1)[4] == "–"  # the simulation is calibrated to this row
 
 
 def test_each_kind_of_machines_has_a_row():
@@ -93,7 +93,7 @@ def test_costs_and_roofline_are_printed():
 
 def test_unfinished_study_omits_missing_sections():
     begun = {name: DOCUMENT[name] for name in DOCUMENT if name != "simulated"}
-    assert "## Simulated" not in markdown(begun) and "## Really run" in markdown(begun)
+    assert "## Simulated" not in markdown(begun) and "## Measured" in markdown(begun)
     without = copy.deepcopy(DOCUMENT)
     del without["roofline"]
     assert "- kernel:" not in markdown(without)

@@ -11,11 +11,11 @@ import numpy as np
 import pytest
 
 from gensim_tfw2v import TFWord2Vec
+from gensim_tfw2v.training.array_checksums import save_checksummed
 from gensim_tfw2v.training.checkpoints import (
     DESCRIPTION,
     Checkpoints,
     _checksum,
-    _save,
 )
 from gensim_tfw2v.training.epoch import Position
 
@@ -253,10 +253,10 @@ def test_slow_disk_saves_the_rows_of_its_own_epoch(trained, tmp_path, monkeypatc
 
     def slowly(*arguments):
         time.sleep(0.1)
-        return _save(*arguments)
+        return save_checksummed(*arguments)
 
     with monkeypatch.context() as slow:
-        slow.setattr("gensim_tfw2v.training.checkpoints._save", slowly)
+        slow.setattr("gensim_tfw2v.training.checkpoints.save_checksummed", slowly)
         TFWord2Vec(SENTENCES, **OPTIONS, checkpoint_dir=tmp_path)
     shutil.rmtree(max(tmp_path.glob("checkpoint-*")))
     model = TFWord2Vec(SENTENCES, **OPTIONS, checkpoint_dir=tmp_path)

@@ -15,12 +15,12 @@ import pytest
 
 from gensim_tfw2v.training.checkpoints import (
     DESCRIPTION,
-    FORMAT,
+    SHARDED_FORMAT,
     CheckpointError,
     Checkpoints,
     _checksum,
-    lock_folder,
 )
+from gensim_tfw2v.training.folder_lock import lock_folder
 
 ARRAYS = {"inputs": np.arange(12, dtype=np.float32).reshape(4, 3), "nodes": np.zeros((0, 3))}
 
@@ -79,10 +79,10 @@ def test_checkpoint_of_another_training_raises(tmp_path):
 def test_checkpoint_of_another_format_raises(tmp_path):
     written(tmp_path, [1])
     path = tmp_path / "checkpoint-000001" / DESCRIPTION
-    content = json.loads(path.read_text()) | {"format": FORMAT + 1}
+    content = json.loads(path.read_text()) | {"format": SHARDED_FORMAT + 1}
     del content["checksum"]
     path.write_text(json.dumps(content | {"checksum": _checksum(content)}))
-    message = f"has format {FORMAT + 1}, of a different version.*reads .* {FORMAT}"
+    message = f"has format {SHARDED_FORMAT + 1}, of a different version.*reads .* {SHARDED_FORMAT}"
     with pytest.raises(CheckpointError, match=message):
         Checkpoints(tmp_path, {"vector_size": 3}).load_latest(both)
 
@@ -132,6 +132,20 @@ def test_impossible_folder_raises_in_the_constructor(tmp_path):
     assert os.listdir(tmp_path) == ["file"]
 
 
+def test_shards_are_not_saved_if_they_cannot_be_written(tmp_path, caplog):
+    written(tmp_path, [1])
+    checkpoints = Checkpoints(tmp_path, {"vector_size": 3})
+
+    def fail(folder):
+        raise OSError("ps 1: No space left on device")
+
+    for write, message in (lambda folder: {}, ""), (fail, "ps 1: No space left on device"):
+        caplog.clear()
+        assert checkpoints.save_shards(write, {"at": 2}) == {}
+        assert message in caplog.text
+        assert [path.name for path in tmp_path.iterdir()] == ["checkpoint-000001"]
+
+
 def test_damaged_checkpoint_is_kept_aside_until_the_training_has_finished(tmp_path):
     written(tmp_path, [1, 2])
     (tmp_path / "checkpoint-000002" / "inputs.npy").unlink()
@@ -170,7 +184,7 @@ def test_read_error_is_raised_and_changes_nothing(tmp_path, monkeypatch, file, n
 HOLD = """
 import os, sys, time
 from pathlib import Path
-from gensim_tfw2v.training.checkpoints import lock_folder
+from gensim_tfw2v.training.folder_lock import lock_folder
 lock = lock_folder(Path(sys.argv[1]))
 if not os.fork():  # outlives its parent
     print("held", flush=True)

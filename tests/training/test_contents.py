@@ -21,6 +21,7 @@ from gensim_tfw2v.options.regimes import Asynchronous
 from gensim_tfw2v.options.table import DEFAULTS, option_names
 from gensim_tfw2v.training.checkpoints import CheckpointError
 from gensim_tfw2v.training.folder_contents import STATE
+from gensim_tfw2v.training.path_array import PathArray
 from gensim_tfw2v.training.pretrained import load_pretrained, save_pretrained
 
 DOCUMENTS = [TaggedDocument(text, [n, f"t{n % 3}"]) for n, text in enumerate(common_texts)]
@@ -111,7 +112,7 @@ def check_equal(name, now, before):
         now = now[: len(before)]
     elif isinstance(before, Traffic):
         now, before = vars(now), vars(before)
-    elif isinstance(before, np.ndarray):
+    elif isinstance(before, np.ndarray | PathArray):
         assert np.asarray(now).dtype == before.dtype, name
         now, before = list(now), list(before)
     np.testing.assert_equal(now, before, err_msg=name)

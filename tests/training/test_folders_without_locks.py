@@ -10,8 +10,9 @@ import pytest
 from gensim.models import Word2Vec
 from gensim.test.utils import datapath
 
-from gensim_tfw2v.training import checkpoints as checkpoints_module
-from gensim_tfw2v.training.checkpoints import Checkpoints, lock_folder
+from gensim_tfw2v.training import folder_lock
+from gensim_tfw2v.training.checkpoints import Checkpoints
+from gensim_tfw2v.training.folder_lock import lock_folder
 
 #: Replacement of the C library's function, as on a file system without locks.
 NO_LOCKS = """
@@ -61,7 +62,7 @@ def test_equal_trainings_in_one_folder_delete_nothing_of_each_other(tmp_path, wi
 
 @pytest.fixture
 def shared_folder(tmp_path, monkeypatch):
-    monkeypatch.setattr(checkpoints_module, "try_lock", lambda file: None)
+    monkeypatch.setattr(folder_lock, "try_lock", lambda file: None)
     return tmp_path
 
 

@@ -48,7 +48,7 @@ def train(model, callbacks=()):
         sys.settrace(None)
 
 
-@pytest.mark.parametrize("with_checkpoints", [False, True])
+@pytest.mark.parametrize("with_checkpoints", [False, pytest.param(True, marks=pytest.mark.slow)])
 def test_interrupt_before_any_line_keeps_the_vectors(with_checkpoints, tmp_path):
     seen = set()
     while True:

@@ -16,6 +16,7 @@ from gensim.models.doc2vec import TaggedDocument
 from gensim.test.utils import common_texts, datapath
 
 from gensim_tfw2v import TFDoc2Vec, TFFastText, TFWord2Vec
+from gensim_tfw2v.files.mapped import is_mapped
 from gensim_tfw2v.files.safetensors import read_tensors, write_tensors
 from gensim_tfw2v.training.folder_contents import list_dtypes
 from gensim_tfw2v.training.pretrained import load_pretrained, save_pretrained
@@ -48,13 +49,14 @@ def made(name):
     return model
 
 
+@pytest.mark.parametrize("mmap", [None, "r"])
 @pytest.mark.parametrize("name", VARIANTS)
-def test_models_equal_the_saved_and_train_on_equally(name, tmp_path):
+def test_models_equal_the_saved_and_train_on_equally(name, mmap, tmp_path):
     model = made(name)
     model.wv.vectors_lockf = np.linspace(0, 1, len(model.wv), dtype=np.float32)
     model.save_pretrained(tmp_path / "folder")
     model.save(str(tmp_path / "file"))
-    ours = type(model).from_pretrained(tmp_path / "folder")
+    ours = type(model).from_pretrained(tmp_path / "folder", mmap=mmap)
     gensims = type(model).load(str(tmp_path / "file"))
     np.testing.assert_array_equal(ours.wv.vectors, model.wv.vectors)
     assert ours.wv.most_similar("graph") == model.wv.most_similar("graph")
@@ -79,6 +81,25 @@ def test_models_equal_the_saved_and_train_on_equally(name, tmp_path):
         for key in ("vectors", "vectors_ngrams", "vectors_vocab", "index_to_key", "key_to_index"):
             np.testing.assert_equal(found.get(key), expected.get(key), err_msg=key)
         assert found["expandos"].keys() == expected["expandos"].keys()
+
+
+def test_mapped_arrays_are_read_only_views_of_the_file(tmp_path):
+    model = made("words")
+    model.save_pretrained(tmp_path)
+    mapped = TFWord2Vec.from_pretrained(tmp_path, mmap="r")
+    for array in (mapped.wv.vectors, mapped.syn1neg, mapped.syn1, mapped.cum_table):
+        assert is_mapped(array) and array.flags.aligned and not array.flags.writeable
+    assert not is_mapped(TFWord2Vec.from_pretrained(tmp_path).wv.vectors)
+    with pytest.raises(ValueError, match="mmap is 'r\\+': pass None, or 'r'"):
+        TFWord2Vec.from_pretrained(tmp_path, mmap="r+")
+    tensors = tmp_path / "model.safetensors"
+    content = bytearray(tensors.read_bytes())
+    offset = content.index(np.asarray(mapped.wv.vectors[:2]).tobytes())
+    content[offset : offset + 4] = np.float32(np.nan).tobytes()
+    tensors.write_bytes(content)
+    for mmap in (None, "r"):
+        with pytest.raises(ValueError, match="not finite|NaN"):
+            TFWord2Vec.from_pretrained(tmp_path, mmap=mmap)
 
 
 def state_of(held):

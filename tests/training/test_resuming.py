@@ -114,13 +114,13 @@ class Changing(Watching):
 
 
 def test_checkpoint_does_not_contain_what_a_callback_changes(tmp_path, monkeypatch):
-    save = checkpoints._save
+    save = checkpoints.save_checksummed
 
     def save_slowly(*arguments):
         time.sleep(0.1)
         return save(*arguments)
 
-    monkeypatch.setattr(checkpoints, "_save", save_slowly)
+    monkeypatch.setattr(checkpoints, "save_checksummed", save_slowly)
     with pytest.raises(KeyboardInterrupt):
         TFWord2Vec(**OPTIONS, checkpoint_dir=tmp_path, callbacks=[Changing(2)])
     contents = [np.load(path / "inputs.npy") for path in tmp_path.glob("checkpoint-*")]

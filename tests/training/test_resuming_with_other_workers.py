@@ -169,7 +169,7 @@ def check(name, ways, kills, folder, undisturbed):
     [
         pytest.param("word2vec", marks=pytest.mark.slow),
         pytest.param("fasttext", marks=pytest.mark.slow),
-        "doc2vec",
+        pytest.param("doc2vec", marks=pytest.mark.slow),  # a cluster is always tested
     ],
 )
 def test_killed_training_resumes_with_other_numbers_of_workers(name, tmp_path, undisturbed):

@@ -18,7 +18,10 @@ if __name__ == "__main__":
     package.__path__ = [str(root / "gensim_tfw2v")]
     sys.modules["gensim_tfw2v"] = package
 
-from gensim_tfw2v import compiled_library
+    from gensim_tfw2v import compiled_library
+
+    compiled_library.KERNELS = built  # before a module loads it
+
 from gensim_tfw2v.walks import walk_file, walk_shard
 from gensim_tfw2v.walks.csr_graph import CsrGraph, Relations
 from gensim_tfw2v.walks.metapaths import follow_relations
@@ -85,7 +88,6 @@ def draw_typed(draws, sources, targets, weights, folder):
 
 
 def main():
-    compiled_library.KERNELS = built
     draws = np.random.default_rng(1)
     n_steps = 0
     with tempfile.TemporaryDirectory() as folder:

@@ -237,6 +237,7 @@ class KernelTables:
         begin: int = 0,
         end: int | None = None,
         loss_every: int = 0,
+        threads: int = 1,
         pool: ThreadPool | None = None,
         record: np.ndarray | None = None,
     ) -> Result:
@@ -246,6 +247,11 @@ class KernelTables:
         loss of every `loss_every`-th block is summed; 0 for no loss. Raises a TypeError or a
         ValueError for arrays that are not a unit of these tables, before any row is changed, and a
         RuntimeError if the rows of arrays that are trained in place are together.
+
+        `threads` is the number of threads that call this method at the same time. With more than
+        one, the kernel trains copies of the most frequent nodes of hierarchical softmax, and adds
+        their changes to the table from time to time, because the cores would otherwise wait for
+        each other's changes.
 
         A `pool` trains whole units, with a result that does not depend on its number of threads.
         The options must then train in blocks, by negative sampling only, without subwords or (tag,
@@ -264,6 +270,7 @@ class KernelTables:
             begin,
             len(unit.inputs) if end is None else end,
             loss_every,
+            threads,
         )
         if pool is not None:
             run.round_blocks = pool.round_blocks

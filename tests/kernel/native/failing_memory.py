@@ -25,6 +25,7 @@ if __name__ == "__main__":
 from gensim_tfw2v.corpus import integer_sentences, integer_table, scanner, strings
 from gensim_tfw2v.corpus.scanner import FileRange
 from gensim_tfw2v.kernel.native import by_ctypes
+from gensim_tfw2v.training.huffman_tree import HuffmanTree
 from tests.kernel.native.models import Model, some_documents
 from tests.kernel.native.units import DEFAULTS, DOCUMENTS, OBJECTIVES, make_case, padded, words_of
 
@@ -193,6 +194,14 @@ def grow():
     return number
 
 
+def build_tree():
+    """Count the failures of building a Huffman tree."""
+    counts = np.arange(1000)
+    number = count_failures(lambda: HuffmanTree.build(counts))
+    assert number > 0
+    return number
+
+
 def main():
     number = 0
     for objective in (OBJECTIVES | DOCUMENTS).values():
@@ -204,7 +213,7 @@ def main():
                 number += train(case, 8)
     number += train(make_case(ngrams=5, weights=True, locked=True))
     number += train(make_case(repeats=1, vocabulary=3, tokens=300))
-    print(number + draw() + infer() + scan())
+    print(number + draw() + infer() + scan() + build_tree())
 
 
 if __name__ == "__main__":

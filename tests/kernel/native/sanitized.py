@@ -56,10 +56,10 @@ CHANGES_OF_DOCUMENTS = [
 ]
 
 
-def train(case, *ends):
+def train(case, *ends, threads=1):
     # separate memory for each array, so that sanitizers detect accesses past its ends
     unit = by_ctypes.Unit(*map(copy.deepcopy, case.unit))
-    return case.trained().train(case.options, unit, case.alphas, *ends)
+    return case.trained().train(case.options, unit, case.alphas, *ends, threads=threads)
 
 
 def train_deterministic(case):
@@ -86,6 +86,8 @@ def main():
             case = case._replace(options=case.options._replace(window=window))
             train(case, 0, None, 30)
             o = case.options
+            if o.hierarchical:
+                train(case, 0, None, 30, threads=2)
             if not (o.sequential or o.hierarchical or case.subwords or o.shards > 1):
                 train_deterministic(case)
             if len(case.unit.inputs) > 2 * case.options.block:
@@ -98,7 +100,7 @@ def main():
                 train_deterministic(case)
     for name, objective in DOCUMENTS.items():
         for changes in CHANGES_OF_DOCUMENTS:
-            train(make_case(**objective | changes), 0, None, 30)
+            train(make_case(**objective | changes), 0, None, 30, threads=2)
         case = make_case(**objective)
         case.tables[0][:] = np.nan
         train(case)

@@ -125,9 +125,13 @@ def library(isa):
 
 
 @functools.cache
-def program(name, isa):
-    """Return the program of a source of this folder, which is compiled for an instruction set."""
+def program(name, isa, others=("kernels/draws.cc",)):
+    """Return the program of a source of this folder, which is compiled for an instruction set.
+
+    `others` are the package's sources that it needs.
+    """
     flags = [*build_script().isa_flags(isa), f"-DTFW2V_ISA={isa}"]
     source = Path(__file__).with_name(f"{name}.cc").relative_to(ROOT)
-    draws = compiled(build_script().SOURCES / "kernels/draws.cc", "draws")
-    return linked(f"{name}-{isa}", ".out", [compiled(source, f"{name}-{isa}", *flags), draws])
+    objects = [compiled(source, f"{name}-{isa}", *flags)]
+    objects += [compiled(build_script().SOURCES / other, Path(other).stem) for other in others]
+    return linked(f"{name}-{isa}", ".out", objects)

@@ -8,7 +8,7 @@ import subprocess
 import pytest
 
 from tests.kernel.native import sanitizer_build
-from tests.kernel.native.units import KERNELS, kernels_here
+from tests.kernel.native.units import KERNELS, SIMILAR, kernels_here
 
 pytestmark = pytest.mark.skipif(
     not sanitizer_build.address_sanitizer(), reason="no g++ with its address sanitizer"
@@ -25,7 +25,10 @@ def run(kernel, check):
 
 
 @pytest.mark.parametrize("check", CHECKS)
-@pytest.mark.parametrize("kernel", KERNELS)
+@pytest.mark.parametrize(
+    "kernel",
+    [pytest.param(name, marks=pytest.mark.slow if name in SIMILAR else ()) for name in KERNELS],
+)
 def test_mathematics_equals_libm_and_plain_loops(kernel, check):
     ran = run(kernel, check)
     assert ran.returncode == 0, ran.stdout + ran.stderr

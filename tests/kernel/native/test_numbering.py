@@ -7,7 +7,7 @@ from gensim_tfw2v._tensorflow import tf
 from gensim_tfw2v.kernel.kernel_shape import KernelShape
 from gensim_tfw2v.kernel.objective import Objective
 from gensim_tfw2v.kernel.tables import Tables
-from gensim_tfw2v.kernel.word_arrays import WordArrays
+from gensim_tfw2v.kernel.word_arrays import WordArrays, huffman_tree
 from gensim_tfw2v.ops.library import load_ops
 from gensim_tfw2v.ops.units import draw_unit, number_rows, reuse_negatives, train_unit
 from tests.engines import kernel_options
@@ -48,7 +48,7 @@ def test_training_on_renumbered_rows_equals_training_on_the_tables(
     )
     number = VOCABULARY + bool(documents) * TAGS
     lock = rng.choice([0.0, 0.5, 1.0], number) if locked else None
-    tree = (PATHS, CODES) if objective.hierarchical else None
+    tree = huffman_tree(PATHS, CODES) if objective.hierarchical else None
     noise = np.ones(VOCABULARY) if objective.negative else None
     words = word_tensors(WordArrays.of(np.ones(VOCABULARY), noise, tree, lock, shards))
     # words with few distinct ids, so that the renumbered rows differ from the ids

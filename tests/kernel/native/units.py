@@ -17,6 +17,10 @@ from tests.kernel.native.reference import Training
 ISAS = compiled_library.KERNELS.with_name("src") / "isas.h"
 KERNELS = tuple(re.findall(r"^  X\((\w+),", ISAS.read_text(), re.MULTILINE))
 
+#: Kernels that only slow tests run with sanitizers: `avx512` has most of its code in common with
+#: `avx512bf16`, and `portable` has no instructions of its own.
+SIMILAR = ("avx512", "portable")
+
 DEFAULTS = Options(
     **dict(skipgram=1, negative=5, hierarchical=0, mean=1, corrected=0, skip_targets=0, shards=1),
     **dict(shrink=1, window=5, max_window=5, block=8, shared=5, repeats=100, span=64),

@@ -303,7 +303,7 @@ TFW2V_EXPORT const char* tfw2v_train(const Tfw2vOptions* options, const Tfw2vUni
                                                    : train_whole(*options, *unit, *tables, *run, sums);
     if (wrong) return wrong;
     *result = sums;
-    const double trained = 1;
+    double trained = 1;
     __atomic_store(&result->trained, &trained, __ATOMIC_RELEASE);
     return nullptr;
   });

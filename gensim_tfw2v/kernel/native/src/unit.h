@@ -150,6 +150,7 @@ struct Tfw2vTables {
   X(int64_t, begin)         /* first position to train, the first of a block */                                      \
   X(int64_t, end)           /* end of the positions to train: n, or the first of a block */                          \
   X(int64_t, loss_every)    /* compute the loss of every `loss_every`-th block; 0: of none */                        \
+  X(int64_t, threads)       /* number of threads that train units on the same tables at the same time */            \
   X(int64_t, round_blocks)  /* with a pool: blocks per round, all computed from the same rows */                     \
   X(void*, pool)            /* ThreadPool that trains the whole unit deterministically, or null */
 // clang-format on

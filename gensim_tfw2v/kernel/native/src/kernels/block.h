@@ -111,7 +111,7 @@ class BlockProducts {
   }
 
   const int n_vectors, D;
-  const int64_t stride;
+  [[maybe_unused]] const int64_t stride;
   std::vector<float*> packed_x_, packed_y_;  // packed rows, in x_ and y_
   std::vector<float*> rows_;                 // rows of g
   std::vector<float*> terms_;                // rows whose weighted sum a product computes

@@ -28,7 +28,13 @@ namespace tfw2v::TFW2V_ISA {
 void train(const Tfw2vOptions& o, const Tfw2vUnit& u, const Tfw2vTables& t, const Tfw2vRun& run,
            Tfw2vResult& result) {
   const float* alphas = run.alphas.data;
-  const UnitRows unit(o, u, t);
+  std::optional<HotNodes> hot_nodes;
+  const int64_t max_uses = HotNodes::max_uses(o, alphas[0], run.threads);
+  if (!o.skipgram && o.hierarchical && o.learn_hidden && run.threads > 1 && max_uses > 1) {
+    const int64_t rows_per_node = std::max(1, o.concatenated);
+    hot_nodes.emplace(t.nodes.rows, t.nodes.n_rows / rows_per_node, t.stride * rows_per_node, max_uses);
+  }
+  const UnitRows unit(o, u, t, hot_nodes ? &*hot_nodes : nullptr);
   if (run.pool) {
     if (o.skipgram) return DeterministicRounds<SkipgramBlocks>(unit, run).train(result);
     return DeterministicRounds<CbowBlocks>(unit, run).train(result);

@@ -35,7 +35,7 @@ class Subwords : UnitRows {
   }
 
   // Unit and tables for the trainers, with the composed inputs.
-  UnitRows unit() const { return {o, span_unit_, span_tables_}; }
+  UnitRows unit() const { return {o, span_unit_, span_tables_, hot_nodes}; }
 
   // Trains positions [first, last), span by span. Calls `train(begin, end)` for the positions [begin, end) of
   // each span.

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "kernels/hot_nodes.h"
 #include "kernels/vector.h"
 #include "unit.h"
 
@@ -21,10 +22,10 @@ struct Noise {
 // row are 0. So kernels compute on n_vectors whole vectors: the padding adds 0 to scores, and its updates are 0.
 class UnitRows {
  public:
-  UnitRows(const Tfw2vOptions& options, const Tfw2vUnit& unit, const Tfw2vTables& tables)
+  UnitRows(const Tfw2vOptions& options, const Tfw2vUnit& unit, const Tfw2vTables& tables, HotNodes* hot = nullptr)
       : n(unit.targets.size), n_tag_pairs(unit.counts.size ? unit.counts[0] : 0), o(options), u(unit), t(tables),
         n_vectors(static_cast<int>((t.size + W - 1) / W)), stride(t.stride),
-        output_stride(stride * std::max(1, o.concatenated)) {}
+        output_stride(stride * std::max(1, o.concatenated)), hot_nodes(hot) {}
 
   const int64_t n, n_tag_pairs;  // positions; (tag, token) pairs, which are the last positions
 
@@ -35,13 +36,18 @@ class UnitRows {
   // The path of position a's target: entries [path_begin, path_end) of t.paths.
   int32_t path_begin(int64_t a) const { return t.paths.offsets[u.targets[a]]; }
   int32_t path_end(int64_t a) const { return t.paths.offsets[u.targets[a] + 1]; }
-  // Writes the nodes of position a's path, and their labels: 1 for code 0, -1 for code 1. Returns the number of
-  // nodes.
+  // Writes the nodes of position a's path, or their copies, and the nodes' labels: 1 for code 0, -1 for code 1.
+  // Returns the number of nodes.
   int list_path(int64_t a, float** nodes, float* labels) const {
     const int32_t* path = t.paths.entries.data + path_begin(a);
     const int n_nodes = path_end(a) - path_begin(a), row_stride = static_cast<int>(output_stride);
     float* const rows = t.nodes.rows;
-    for (int k = 0; k < n_nodes; ++k) {
+    int k = 0;
+    for (; hot_nodes && k < n_nodes && hot_nodes->has(path[k] >> 1); ++k) {
+      nodes[k] = hot_nodes->use(path[k] >> 1);
+      labels[k] = path[k] & 1 ? -1.f : 1.f;
+    }
+    for (; k < n_nodes; ++k) {
       nodes[k] = rows + int64_t{path[k] >> 1} * row_stride;
       labels[k] = path[k] & 1 ? -1.f : 1.f;
     }
@@ -99,6 +105,7 @@ class UnitRows {
   const int n_vectors;          // SIMD vectors per row: D / W, rounded up
   const int64_t stride;         // floats from a row to the next
   const int64_t output_stride;  // floats from an output or node to the next
+  HotNodes* const hot_nodes;    // copies of the nodes near the root; null if no other thread trains them
 };
 
 }  // namespace tfw2v::TFW2V_ISA

@@ -38,6 +38,9 @@ void TF_OpKernelContext_Failure(TF_OpKernelContext*, TF_Status*);
 int TF_NumInputs(TF_OpKernelContext*);
 void TF_GetInput(TF_OpKernelContext*, int, TF_Tensor**, TF_Status*);
 TF_Tensor* TF_AllocateOutput(TF_OpKernelContext*, int, int, const int64_t*, int, size_t, TF_Status*);
+TF_Tensor* TF_NewTensor(int type, const int64_t* dims, int n_dims, void* data, size_t size,
+                        void (*free)(void* data, size_t size, void* argument), void* argument);
+void TF_SetOutput(TF_OpKernelContext*, int, const TF_Tensor*, TF_Status*);
 void* TF_TensorData(const TF_Tensor*);
 int64_t TF_Dim(const TF_Tensor*, int);
 int TF_NumDims(const TF_Tensor*);

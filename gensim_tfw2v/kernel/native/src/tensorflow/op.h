@@ -89,6 +89,16 @@ State* make_state(TF_OpKernelConstruction* construction) {
   return state;
 }
 
+// Makes the state of ops with an attribute `dtype`: its type.
+inline void* make_type(TF_OpKernelConstruction* construction) {
+  Status status;
+  auto* type = make_state<int>(construction);
+  if (!type) return nullptr;
+  TF_OpKernelConstruction_GetAttrType(construction, "dtype", type, status);
+  if (!status.ok()) TF_OpKernelConstruction_Failure(construction, status);
+  return type;
+}
+
 template <class State>
 void destroy(void* state) {
   delete static_cast<State*>(state);

@@ -10,16 +10,6 @@
 namespace tfw2v::ops {
 namespace {
 
-// Makes the state of ops that transfer rows: the type of the transferred rows.
-void* make_type(TF_OpKernelConstruction* construction) {
-  Status status;
-  auto* type = make_state<int>(construction);
-  if (!type) return nullptr;
-  TF_OpKernelConstruction_GetAttrType(construction, "dtype", type, status);
-  if (!status.ok()) TF_OpKernelConstruction_Failure(construction, status);
-  return type;
-}
-
 constexpr Attribute kHasType = {"dtype: {float, bfloat16, int8}", make_type, destroy<int>, false};
 
 // Inputs that the ops below share: a table [rows, stride], and ids [n] of its rows. Transferred rows

@@ -73,7 +73,7 @@ void train(void* kernel, TF_OpKernelContext* context) {
                 "long as rows of inputs, and unit must be one array per field");
   Tfw2vUnit unit;
   for (int i = 0; i < kUnitFields; ++i) (&unit.inputs)[i] = array(4 + i);
-  const Tfw2vRun run = {alphas.array<float>(), 0, unit.targets.size, *loss_every.data<int64_t>(), 1, nullptr};
+  const Tfw2vRun run = {alphas.array<float>(), 0, unit.targets.size, *loss_every.data<int64_t>(), 1, 1, nullptr};
   Tfw2vResult result = {};
   if (const char* wrong = tfw2v_train(static_cast<Tfw2vOptions*>(kernel), &unit, &tables, &run, &result))
     return fail(context, "Tfw2vTrain", wrong);

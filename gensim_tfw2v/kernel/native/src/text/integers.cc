@@ -17,29 +17,68 @@ size_t Integers::slot_of(int64_t value) const {
   return slot;
 }
 
+void Integers::prefetch(int64_t value) const {
+  if (is_direct(value))
+    __builtin_prefetch(&direct_[value]);
+  else
+    __builtin_prefetch(&slots_[home(value)]);
+}
+
 int32_t Integers::find(int64_t value) const {
-  const int32_t index = slots_[slot_of(value)].index;
+  const int32_t index = is_direct(value) ? direct_[value] : slots_[slot_of(value)].index;
   return index < 0 ? kUnknown : index;
 }
 
 int32_t Integers::add(int64_t value) {
-  Slot& slot = slots_[slot_of(value)];
-  if (slot.index >= 0) return slot.index;
-  if (2 * (values_.size() + 1) > slots_.size()) {
-    grow();
-    return add(value);  // the integer's slot has moved
+  if (is_direct(value)) {
+    if (direct_[value] < 0) direct_[value] = append(value);
+    return direct_[value];
   }
-  values_.push_back(value);  // may fail for lack of memory, so it precedes the change of the slot
-  slot = {value, static_cast<int32_t>(values_.size() - 1)};
-  return slot.index;
+  const Slot& slot = slots_[slot_of(value)];
+  if (slot.index >= 0) return slot.index;
+  if (static_cast<uint64_t>(value) < kSparseness * values_.size()) {
+    raise_limit(std::max<size_t>(value + 1, 2 * direct_.size()));
+    return add(value);
+  }
+  if (2 * (n_used_slots_ + 1) > slots_.size()) grow();
+  const int32_t index = append(value);
+  slots_[slot_of(value)] = {value, index};
+  ++n_used_slots_;
+  return index;
+}
+
+int32_t Integers::append(int64_t value) {
+  values_.push_back(value);  // may fail for lack of memory, so it precedes the change of other members
+  return static_cast<int32_t>(values_.size() - 1);
+}
+
+void Integers::raise_limit(size_t limit) {
+  std::vector<int32_t> direct(limit, -1);
+  std::vector<Slot> no_slots(kFirstSlots);
+  bool is_any_hashed = false;
+  for (size_t i = 0; i < values_.size(); ++i) {
+    if (static_cast<uint64_t>(values_[i]) < limit)
+      direct[values_[i]] = static_cast<int32_t>(i);
+    else
+      is_any_hashed = true;
+  }
+  direct_.swap(direct);
+  if (is_any_hashed) return;  // slots of integers below the limit remain in use until the next grow()
+  slots_.swap(no_slots);
+  shift_ = kFirstShift;
+  n_used_slots_ = 0;
 }
 
 void Integers::grow() {
   std::vector<Slot> old(2 * slots_.size());
   old.swap(slots_);
   --shift_;
-  for (const Slot& slot : old)
-    if (slot.index >= 0) slots_[slot_of(slot.value)] = slot;
+  n_used_slots_ = 0;
+  for (const Slot& slot : old) {
+    if (slot.index < 0 || is_direct(slot.value)) continue;
+    slots_[slot_of(slot.value)] = slot;
+    ++n_used_slots_;
+  }
 }
 
 int64_t Integers::encode(const int64_t* values, int64_t n_values, const int64_t* lengths, int64_t n_sentences,
@@ -51,13 +90,13 @@ int64_t Integers::encode(const int64_t* values, int64_t n_values, const int64_t*
     n_ends += lengths[i] / max_words + (lengths[i] % max_words != 0);
   }
   if (n_remaining || n_values + n_ends != n_entries) return -1;
-  constexpr int64_t kAhead = 16;  // slots are prefetched, because many are not in the processor's cache
+  constexpr int64_t kAhead = 16;  // slots and elements are prefetched, because many are not in the processor's cache
   int64_t w = 0;                  // index of a word
   for (int64_t i = 0; i < n_sentences; ++i) {
     for (const int64_t stop = w + lengths[i]; w < stop;) {
       const int64_t part_stop = std::min(w + max_words, stop);
       for (; w < part_stop; ++w) {
-        if (w + kAhead < n_values) __builtin_prefetch(&slots_[home(values[w + kAhead])]);
+        if (w + kAhead < n_values) prefetch(values[w + kAhead]);
         *entries++ = grows ? add(values[w]) : find(values[w]);
       }
       *entries++ = kEnd;

@@ -6,7 +6,10 @@
 
 namespace tfw2v {
 
-// Hash table (with linear probing) of distinct integers. Their indices are in the order in which they were added.
+// Table of distinct integers. Their indices are in the order in which they were added.
+//
+// Integers from 0 up to a limit are looked up in an array. The limit rises with the number of integers, so that all of
+// them are if they are dense. The others are in a hash table with linear probing.
 class Integers {
  public:
   // Returns the index of an integer, or kUnknown.
@@ -29,13 +32,24 @@ class Integers {
     int64_t value = 0;
     int32_t index = -1;  // -1: empty slot
   };
+  bool is_direct(int64_t value) const { return static_cast<uint64_t>(value) < direct_.size(); }
   size_t home(int64_t value) const;  // first slot that may contain an integer
   size_t slot_of(int64_t value) const;
-  void grow();  // doubles the number of slots
+  void prefetch(int64_t value) const;
+  int32_t append(int64_t value);   // appends a new integer to values_, and returns its index
+  void raise_limit(size_t limit);  // makes direct_ longer
+  void grow();                     // doubles the number of slots
 
-  std::vector<Slot> slots_ = std::vector<Slot>(1 << 12);  // their number is a power of 2; at most half are in use
-  int shift_ = 64 - 12;                                   // hash >> shift_ is the index of a slot
+  static constexpr size_t kFirstLimit = 1 << 12;
+  static constexpr size_t kSparseness = 4;  // the limit rises to integers below this multiple of their number
+  static constexpr int kFirstShift = 64 - 12;
+  static constexpr size_t kFirstSlots = 1 << 12;
+
   std::vector<int64_t> values_;
+  std::vector<int32_t> direct_ = std::vector<int32_t>(kFirstLimit, -1);  // index of each integer; -1: none
+  std::vector<Slot> slots_ = std::vector<Slot>(kFirstSlots);  // their number is a power of 2; at most half are in use
+  size_t n_used_slots_ = 0;
+  int shift_ = kFirstShift;  // hash >> shift_ is the index of a slot
 };
 
 }  // namespace tfw2v

@@ -32,12 +32,12 @@ struct Object;  // Python's PyObject
 struct Python {
 #define TFW2V_POINTER(result, name, arguments) result(*name) arguments;
   TFW2V_PYTHON(TFW2V_POINTER)
-  Object* (*isascii)(Object* string, Object* nothing);
+  Object* (*str_isascii)(Object* string, Object* nothing);
   Object *yes, *str, *list;  // True, and the two types
 
   // Returns whether the type of an object is `type` itself, not a subclass.
   bool is_exactly(Object* object, Object* type) const { return is(PyObject_Type(object), type); }
-  bool is_ascii(Object* string) const { return is(isascii(string, nullptr), yes); }
+  bool is_ascii(Object* string) const { return is(str_isascii(string, nullptr), yes); }
 
  private:
   bool is(Object* result, Object* expected) const {

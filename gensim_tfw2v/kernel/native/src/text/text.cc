@@ -159,21 +159,26 @@ void Words::count(Group& group, int32_t* ids) {
   group.size = 0;
 }
 
-bool Words::encode(const uint8_t* text, int64_t size, int64_t n_words, bool grows, int32_t* indices) {
+bool Words::encode(const uint8_t* text, int64_t size, int64_t n_words, bool grows, const Marks& marks,
+                   int32_t* entries) {
   const uint8_t* const end = text + size;
   if (std::count(text, end, 0) != n_words || (size && end[-1])) return false;
   Group group;
+  int64_t n_entries = 0, n_marks = 0;  // written so far
   for (int64_t i = 0; i < n_words; ++i) {
+    for (; n_marks < marks.size && marks.places[n_marks] <= i; ++n_marks)
+      entries[n_entries++] = marks.entries[n_marks];
     const auto* stop = static_cast<const uint8_t*>(std::memchr(text, 0, end - text)) + 1;
-    const bool is_full = defer(group, text, stop - text, end, i);
+    const bool is_full = defer(group, text, stop - text, end, n_entries++);
     if (is_full || stop == end) {
       if (grows)
-        count(group, indices);
+        count(group, entries);
       else
-        find(group, indices);
+        find(group, entries);
     }
     text = stop;
   }
+  std::copy(marks.entries + n_marks, marks.entries + marks.size, entries + n_entries);
   return true;
 }
 
@@ -410,9 +415,11 @@ TFW2V_EXPORT int64_t tfw2v_words_add(void* pointer, const uint8_t* text, int64_t
   });
 }
 TFW2V_EXPORT int64_t tfw2v_words_encode(void* pointer, const uint8_t* text, int64_t size, int64_t n_words,
-                                        int32_t grows, int32_t* indices) {
-  return tfw2v::guarded(tfw2v::kFailed,
-                        [=] { return int64_t{words(pointer).encode(text, size, n_words, grows, indices)}; });
+                                        int32_t grows, const int64_t* places, const int32_t* marks, int64_t n_marks,
+                                        int32_t* entries) {
+  return tfw2v::guarded(tfw2v::kFailed, [=] {
+    return int64_t{words(pointer).encode(text, size, n_words, grows, {places, marks, n_marks}, entries)};
+  });
 }
 TFW2V_EXPORT int64_t tfw2v_words_number(void* pointer) noexcept { return words(pointer).counts().size(); }
 TFW2V_EXPORT int64_t tfw2v_words_size(void* pointer) noexcept { return words(pointer).text().size(); }

@@ -53,11 +53,17 @@ class Words {
   void find(Group& group, int32_t* ids) const;
   void count(Group& group, int32_t* ids);
 
+  // Entries that are inserted between words: `entries[i]` before the word `places[i]`. Places ascend.
+  struct Marks {
+    const int64_t* places;
+    const int32_t* entries;
+    int64_t size;
+  };
   // Looks up n_words words, each followed by a zero byte. The zero byte is stored as the word's last byte, so
-  // that words may be empty. With `grows`, words are counted, and new ones are added. `indices` receives the
-  // index of each word. Returns whether the text has n_words zero bytes. If it has more or fewer, no word is looked
-  // up.
-  bool encode(const uint8_t* text, int64_t size, int64_t n_words, bool grows, int32_t* indices);
+  // that words may be empty. With `grows`, words are counted, and new ones are added. `entries` receives the
+  // index of each word, and the marks. Returns whether the text has n_words zero bytes. If it has more or fewer,
+  // no word is looked up.
+  bool encode(const uint8_t* text, int64_t size, int64_t n_words, bool grows, const Marks& marks, int32_t* entries);
 
   // All words in the order of their indices, each followed by '\n'.
   const std::string& text() const { return text_; }
