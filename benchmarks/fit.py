@@ -1,8 +1,15 @@
 """Costs for `tfw2v plan`, fitted to the committed results: ``python -m benchmarks.fit``.
 
 `gensim_tfw2v.planning` has these costs as constants; a test compares the two.
+
+Plans assume the cores of one processor, whichever processor the studies were last run on. Its
+speeds are in a file of their own, reference_speeds.json. ``python -m benchmarks.fit --record``
+replaces them by those of the study "speed-avx512". Run the study "scaling" on the same processor.
 """
 
+import json
+import sys
+from pathlib import Path
 from statistics import median
 from typing import Any, NamedTuple
 
@@ -27,13 +34,35 @@ def results(study: str) -> dict[str, Any]:
     return document
 
 
-def alone_per_second(setting: str) -> float:
-    """Return the median words/s of a training without a cluster, in the study "speed-avx512"."""
-    return median(
-        run["words_per_second"]
-        for run in results("speed-avx512")["runs"]
-        if (run["setting"], run["engine"]) == (setting, "TFWord2Vec corpus_file")
-    )
+#: Speeds of the processor that plans assume.
+REFERENCE = Path(__file__).with_name("reference_speeds.json")
+
+
+def record() -> None:
+    """Write `REFERENCE`: median words/s of trainings without a cluster."""
+    document = results("speed-avx512")
+    speeds = {
+        setting: median(
+            run["words_per_second"]
+            for run in document["runs"]
+            if (run["setting"], run["engine"]) == (setting, "TFWord2Vec corpus_file")
+        )
+        for setting in ("cbow100", "cbow300", "sg100", "sg300")
+    }
+    reference = {
+        "date": document["date"],
+        "machine": document["machine"],
+        "threads": document["settings"]["sg100"]["workers"],
+        "vocabulary": document["runs"][0]["vocabulary"],
+        "words_per_second": speeds,
+    }
+    REFERENCE.write_text(json.dumps(reference, indent=1) + "\n", encoding="utf-8")
+
+
+def reference_speeds() -> dict[str, Any]:
+    """Return what `record` has written."""
+    speeds: dict[str, Any] = json.loads(REFERENCE.read_text(encoding="utf-8"))
+    return speeds
 
 
 def fit() -> Fit:
@@ -42,14 +71,14 @@ def fit() -> Fit:
     The costs per word and per dimension are those of the line through the times per word for
     D = 100 and D = 300.
     """
-    speed, scaling = results("speed-avx512"), results("scaling")
-    kept_fraction = Frequencies.zipf(speed["runs"][0]["vocabulary"]).kept
+    reference, scaling = reference_speeds(), results("scaling")
+    kept_fraction = Frequencies.zipf(reference["vocabulary"]).kept
 
     def core_ns(words_per_second: float, threads: int) -> float:
         return threads * 1e9 / (words_per_second * kept_fraction)
 
     def nanoseconds_per_token(setting: str) -> float:
-        return core_ns(alone_per_second(setting), speed["settings"][setting]["workers"])
+        return core_ns(reference["words_per_second"][setting], reference["threads"])
 
     costs = {}
     for is_skipgram, objective in enumerate(("cbow", "sg")):
@@ -69,5 +98,7 @@ def fit() -> Fit:
 
 
 if __name__ == "__main__":
+    if "--record" in sys.argv:
+        record()
     for name, value in fit()._asdict().items():
         print(f"{name}: {value}")

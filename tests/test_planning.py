@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from benchmarks.fit import alone_per_second, results
+from benchmarks.fit import reference_speeds, results
 from gensim_tfw2v._tensorflow import tf
 from gensim_tfw2v.cluster.links import TaskLink, task_pairs
 from gensim_tfw2v.cluster.spec import Cluster
@@ -224,7 +224,8 @@ def test_low_bandwidth_and_high_latency_slow_rows_down():
 def test_predicted_speed_of_one_machine_matches_measurements(setting, size, skipgram):
     work = Workload.for_text(230_000, 17e6, size, skipgram=skipgram)
     one = by_name(compare(work, 17e6, Machines(workers=1, shards=1, threads=2)))[ALONE]
-    assert one.words_per_second == pytest.approx(alone_per_second(setting), rel=0.25)
+    measured = reference_speeds()["words_per_second"][setting]
+    assert one.words_per_second == pytest.approx(measured, rel=0.25)
 
 
 def test_predicted_speed_of_workers_matches_the_simulation():
