@@ -362,22 +362,23 @@ def write_safetensors(files):
     return lambda: write_tensors(files.output, {"rows": ("F32", [rows])})
 
 
+def load_mapped(path):
+    return lambda: model_files.load_saved(path, mapped=True)
+
+
 @operation
 def load_binary(files):
-    path = files.binary()
-    return lambda: model_files.load_saved(path, mapped=True)
+    return load_mapped(files.binary())
 
 
 @operation
 def load_text(files):
-    path = files.text()
-    return lambda: model_files.load_saved(path, mapped=True)
+    return load_mapped(files.text())
 
 
 @operation
 def load_archive(files):
-    path = files.archive()
-    return lambda: model_files.load_saved(path, mapped=True)
+    return load_mapped(files.archive())
 
 
 @operation

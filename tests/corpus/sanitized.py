@@ -1,27 +1,14 @@
 """Random texts and integers, valid and invalid, read by a scanner compiled with sanitizers.
 
-Run as a separate program with the path of the library, because sanitizers must be loaded first.
-Imports only NumPy.
+Run by ``sanitized_program.py``.
 """
 
 import contextlib
 import random
-import sys
 import tempfile
-import types
 from pathlib import Path
 
 import numpy as np
-
-if __name__ == "__main__":
-    root, built = Path(__file__).parents[2], Path(sys.argv[1])
-    package = types.ModuleType("gensim_tfw2v")  # the real __init__ imports gensim
-    package.__path__ = [str(root / "gensim_tfw2v")]
-    sys.modules["gensim_tfw2v"] = package
-
-    from gensim_tfw2v import compiled_library
-
-    compiled_library.KERNELS = built  # before a module loads it
 
 from gensim_tfw2v.corpus import (
     integer_sentences,

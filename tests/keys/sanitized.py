@@ -1,26 +1,12 @@
 """Random keys, which are looked up by a library compiled with sanitizers.
 
-Run as a separate program with the path of the library, because sanitizers must be loaded first. The
-arrays have no spare room, so reading behind their ends is an error.
+Run by ``sanitized_program.py``. The arrays have no spare room, so reading behind their ends is an
+error.
 """
 
 import random
-import sys
-import types
-from pathlib import Path
 
 import numpy as np
-
-if __name__ == "__main__":
-    root, built = Path(__file__).parents[2], Path(sys.argv[1])
-    package = types.ModuleType("gensim_tfw2v")  # the real __init__ imports gensim
-    package.__path__ = [str(root / "gensim_tfw2v")]
-    sys.modules["gensim_tfw2v"] = package
-    sys.path.insert(0, str(root))
-
-    from gensim_tfw2v import compiled_library
-
-    compiled_library.KERNELS = built  # before the types of the views are made
 
 from gensim_tfw2v.keys.growing_strings import GrowingStrings
 from gensim_tfw2v.keys.joined_strings import JoinedStrings

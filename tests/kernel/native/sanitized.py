@@ -1,25 +1,14 @@
 """Train units of all kinds, and reject invalid ones, with kernels compiled with sanitizers.
 
-Runs as a separate program, whose first argument is the library, because the sanitizers must be
-loaded first. It needs only NumPy.
+Run by ``sanitized_program.py``.
 """
 
 import contextlib
 import copy
 import sys
-import types
-from pathlib import Path
 
 import numpy as np
 
-if __name__ == "__main__":
-    root, built = Path(__file__).parents[3], Path(sys.argv[1])
-    package = types.ModuleType("gensim_tfw2v")  # the real __init__ imports TensorFlow
-    package.__path__ = [str(root / "gensim_tfw2v")]
-    sys.modules["gensim_tfw2v"] = package
-    sys.path.insert(0, str(root))
-
-from gensim_tfw2v import compiled_library
 from gensim_tfw2v.corpus.shard_files import FIRST_TAG
 from gensim_tfw2v.kernel.native import by_ctypes
 from tests.kernel.native.models import Model, some_documents
@@ -68,7 +57,6 @@ def train_deterministic(case):
 
 
 def main():
-    compiled_library.KERNELS = built
     if "unchecked" in sys.argv:
         case = make_case()
         negatives = case.unit.negatives

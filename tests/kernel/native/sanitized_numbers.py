@@ -1,7 +1,6 @@
 """Random numbers formatted by a library compiled with sanitizers, into arrays without spare room.
 
-Run as a separate program with the path of the library, because sanitizers must be loaded first.
-Imports only NumPy.
+Run by ``sanitized_program.py``, with the path of the library.
 """
 
 import ctypes

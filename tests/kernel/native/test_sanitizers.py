@@ -13,6 +13,8 @@ pytestmark = pytest.mark.skipif(
     not sanitizer_build.address_sanitizer(), reason="no g++ with its address sanitizer"
 )
 
+RUNNER = sanitizer_build.ROOT / "tests/kernel/native/sanitized_program.py"
+
 
 def run(kernel, *arguments, program="tests/kernel/native/sanitized.py"):
     # Python itself does not free all memory before it exits
@@ -23,7 +25,7 @@ def run(kernel, *arguments, program="tests/kernel/native/sanitized.py"):
     environment.pop("TFW2V_ISA", None)
     library = sanitizer_build.library(kernel)
     return subprocess.run(
-        [sys.executable, sanitizer_build.ROOT / program, library, *arguments],
+        [sys.executable, RUNNER, sanitizer_build.ROOT / program, library, *arguments],
         env=environment,
         capture_output=True,
         text=True,

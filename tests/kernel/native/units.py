@@ -2,19 +2,19 @@
 
 import re
 from contextlib import contextmanager
+from pathlib import Path
 from typing import NamedTuple
 from unittest import mock
 
 import numpy as np
 
-from gensim_tfw2v import compiled_library
 from gensim_tfw2v.compiled_library import COptions, Options, Unit, kernel_number
 from gensim_tfw2v.kernel.native import by_ctypes
 from gensim_tfw2v.kernel.word_arrays import Lists, WordArrays
 from tests.kernel.native.reference import Training
 
 #: Names of all kernels, fastest first, also of those that this processor cannot use.
-ISAS = compiled_library.KERNELS.with_name("src") / "isas.h"
+ISAS = Path(by_ctypes.__file__).with_name("src") / "isas.h"
 KERNELS = tuple(re.findall(r"^  X\((\w+),", ISAS.read_text(), re.MULTILINE))
 
 #: Kernels that only slow tests run with sanitizers: `avx512` has most of its code in common with
