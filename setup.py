@@ -24,7 +24,7 @@ LINK = ["-shared", *(["-undefined", "dynamic_lookup"] if sys.platform == "darwin
 TARGET = os.environ.get("TFW2V_TARGET", "")
 MACHINE = TARGET.split("-")[0] or platform.machine()
 
-#: Rows of the list in isas.h, fastest first: an instruction set, what it extends, added flags.
+#: Rows of the list in isas.h, in its order: an instruction set, what it extends, added flags.
 ISAS = {
     name: (base, flags.split())
     for name, base, flags in re.findall(
@@ -137,8 +137,8 @@ class BuildKernels(build_ext):
             if kernels[isa].exception() and isa != "portable":
                 logging.warning("no kernel for %s: this compiler does not support it", isa)
                 del kernels[isa]
-        fastest_first = " ".join(f"X({isa})" for isa in reversed(kernels))
-        c_api = compiled("c_api.cc", f"-DTFW2V_COMPILED(X)={fastest_first}")
+        in_order = " ".join(f"X({isa})" for isa in reversed(kernels))
+        c_api = compiled("c_api.cc", f"-DTFW2V_COMPILED(X)={in_order}")
         for output, added in zip(self.get_outputs(), LIBRARIES.values(), strict=True):
             Path(output).parent.mkdir(parents=True, exist_ok=True)
             # Baseline first: of functions that several objects define, like those of std::vector,

@@ -47,7 +47,7 @@ ABOUT = {
     ),
     "speed-avx512": About(
         "Speed on one machine, with AVX-512",
-        "How much faster than gensim does `TFWord2Vec` train on a processor with AVX512-BF16, and "
+        "How much faster than gensim does `TFWord2Vec` train on a processor with AVX-512, and "
         "how much of that does the instruction set account for?",
     ),
     "speed-65m": About(

@@ -73,7 +73,7 @@ def is_available() -> bool:
 def variant() -> str:
     """Return the name of the default kernel, an instruction set.
 
-    It is the fastest one that this processor supports, or the one that the variable ``TFW2V_ISA``
+    It is the fastest one of this processor, or the one that the variable ``TFW2V_ISA``
     names, which must be usable: otherwise, this raises a ValueError. `Options.kernel` selects
     another one for a training.
     """

@@ -13,7 +13,7 @@ from gensim_tfw2v.kernel.native import by_ctypes
 from gensim_tfw2v.kernel.word_arrays import Lists, WordArrays
 from tests.kernel.native.reference import Training
 
-#: Names of all kernels, fastest first, also of those that this processor cannot use.
+#: Names of all kernels, in the order of isas.h, also of those that this processor cannot use.
 ISAS = Path(by_ctypes.__file__).with_name("src") / "isas.h"
 KERNELS = tuple(re.findall(r"^  X\((\w+),", ISAS.read_text(), re.MULTILINE))
 

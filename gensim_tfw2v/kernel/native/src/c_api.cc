@@ -23,7 +23,7 @@ struct Kernel {
   const RowKernel* rows;
 };
 
-#define TFW2V_NAME(isa, base, flags, supported) #isa " "
+#define TFW2V_NAME(isa, base, flags, supported, slower) #isa " "
 constexpr char kIsas[] = TFW2V_ISAS(TFW2V_NAME);
 
 // The kernels that are compiled and that this machine supports, fastest first, and their names.
@@ -33,12 +33,15 @@ struct Usable {
   char names[sizeof kIsas] = "";  // each followed by a blank
 
   Usable() {
-#define TFW2V_USE(isa)                                                \
-  if (Supports::isa()) {                                              \
-    kernels[n_kernels++] = {#isa, isa::train, isa::infer, isa::rows}; \
-    std::strcat(names, #isa " ");                                     \
+    bool is_slower = false;  // whether the last kernel is slower than the next one
+#define TFW2V_USE(isa)                                                        \
+  if (Supports::isa()) {                                                      \
+    kernels[n_kernels++] = {#isa, isa::train, isa::infer, isa::rows};         \
+    if (is_slower) std::swap(kernels[n_kernels - 2], kernels[n_kernels - 1]); \
+    is_slower = IsSlower::isa();                                              \
   }
     TFW2V_COMPILED(TFW2V_USE)
+    for (int i = 0; i < n_kernels; ++i) std::strcat(std::strcat(names, kernels[i].name), " ");
   }
 
   // Returns the kernel of this name, or null. Ignores the case of letters and white space.
@@ -74,7 +77,7 @@ const Kernel& default_kernel() {
 const Kernel* kernel_of(const Tfw2vOptions& options) {
   if (!options.kernel) return &default_kernel();
   int32_t kernel = 0;
-#define TFW2V_SELECT(isa, base, flags, supported) \
+#define TFW2V_SELECT(isa, base, flags, supported, slower) \
   if (++kernel == options.kernel) return usable().find(#isa);
   TFW2V_ISAS(TFW2V_SELECT)
   return nullptr;

@@ -1,6 +1,7 @@
 // Features of the processor that the conditions in isas.h name.
 #pragma once
 
+#include <cstring>
 #include <initializer_list>
 
 #if defined(__x86_64__)
@@ -37,6 +38,13 @@ inline bool has_bits(unsigned leaf, unsigned subleaf, CpuidRegister which, std::
   return true;
 }
 
+// Returns whether Intel is the vendor of the processor.
+inline bool is_intel() {
+  unsigned highest_leaf, vendor[3] = {};
+  __get_cpuid(0, &highest_leaf, &vendor[0], &vendor[2], &vendor[1]);
+  return !std::memcmp(vendor, "GenuineIntel", sizeof vendor);
+}
+
 // Returns whether the operating system saves these registers when it switches between threads.
 inline bool saves_registers(Registers registers) {
   constexpr int kOsxsave = 27;  // XCR0 can be read
@@ -48,6 +56,7 @@ inline bool saves_registers(Registers registers) {
 #else
 inline bool has_bits(unsigned, unsigned, CpuidRegister, std::initializer_list<int>) { return false; }
 inline bool saves_registers(Registers) { return false; }
+inline bool is_intel() { return false; }
 #endif
 
 }  // namespace tfw2v::cpu
