@@ -71,7 +71,7 @@ def fit() -> Fit:
     The costs per word and per dimension are those of the line through the times per word for
     D = 100 and D = 300.
     """
-    reference, scaling = reference_speeds(), results("scaling")
+    reference = reference_speeds()
     kept_fraction = Frequencies.zipf(reference["vocabulary"]).kept
 
     def core_ns(words_per_second: float, threads: int) -> float:
@@ -88,13 +88,14 @@ def fit() -> Fit:
         )
         dimension = (large - small) / 200
         costs[bool(is_skipgram)] = small - 100 * dimension, dimension
-    machines = scaling["simulated"][0]
-    worker = core_ns(machines["rows"][0]["words_per_second"], machines["cores"])
+    scaling = results("scaling")
+    threads = median(run["threads_words_per_second"] for run in scaling["real"])
+    one_worker = scaling["simulated"][0]["rows"][0]  # with as many cores
     errors = [
         abs(run["predicted"] / run["found"]["words_per_second"] - 1)
         for run in results("links")["runs"]
     ]
-    return Fit(costs, worker / nanoseconds_per_token("sg100"), max(errors))
+    return Fit(costs, threads / one_worker["words_per_second"], max(errors))
 
 
 if __name__ == "__main__":

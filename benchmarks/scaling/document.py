@@ -59,10 +59,11 @@ def study(question: Question, rounds: int) -> Iterator[dict[str, Any]]:
 
 def _run_round(question: Question, round_number: int, document: dict[str, Any]) -> Corpus:
     """Run one round: calibrate, run the clusters, and compare their speed with the prediction."""
-    costs, corpus, rows_factor, alone = calibrate(question)
+    costs, corpus, rows_factor, threads, alone = calibrate(question)
     print(f"round {round_number + 1}: {costs}, {rows_factor:.2f} times the predicted rows")
     document["corpus"]["words"] = alone.raw_words
     document["calibrations"].append({**asdict(costs), "rows_factor": rows_factor})
+    print(f"threads: {threads.words_per_second:,.0f} words/s")
     for workers in (n for n in question.workers if n <= question.real):
         measured = alone
         if workers != 1:
@@ -75,6 +76,7 @@ def _run_round(question: Question, round_number: int, document: dict[str, Any]) 
             {
                 "round": round_number,
                 "measured": {**asdict(measured), "words_per_second": speeds[0]},
+                "threads_words_per_second": threads.words_per_second,
                 "predicted": asdict(predicted),
             }
         )

@@ -29,6 +29,8 @@ is.](scaling-speed.svg)"""
 MEASURED = {
     "words/s": "raw words of the text per second, median over the rounds",
     "predicted": "words/s by the simulation, which is calibrated to one worker",
+    "relative to threads": "words/s, divided by those of training without a cluster in the same "
+    "round, with a thread on each core; in parentheses the range over the rounds",
     "error": "of the prediction; in parentheses the range over the rounds",
     "CPU ns, workers, ps and coordinator": "CPU time of these tasks per word after subsampling",
     "bytes per token": "network traffic per word after subsampling",
@@ -139,6 +141,9 @@ def _measured_table(rows: Sequence[Mapping[str, Any]]) -> str:
         measured = [run["measured"] for run in runs]
         predicted = [run["predicted"] for run in runs]
         errors = [_error(run) for run in runs]
+        shares = [
+            run["measured"]["words_per_second"] / run["threads_words_per_second"] for run in runs
+        ]
 
         def median_of(name: str, results: Sequence[Mapping[str, Any]] = measured) -> float:
             return median(result[name] for result in results)
@@ -150,6 +155,7 @@ def _measured_table(rows: Sequence[Mapping[str, Any]]) -> str:
                 f"{workers}",
                 f"{measured[0]['ps']}",
                 f"{median_of('words_per_second') / 1e6:.3f} M",
+                f"{median(shares):.2f} ({min(shares):.2f} to {max(shares):.2f})",
                 f"{median_of('words_per_second', predicted) / 1e6:.3f} M",
                 "–"
                 if workers == 1
@@ -159,8 +165,9 @@ def _measured_table(rows: Sequence[Mapping[str, Any]]) -> str:
                 f"{measured[0]['peak_bytes'] / MEGABYTE:,.0f}",
             ]
         )
-    head = ["workers", "ps", "words/s", "predicted", "error", "CPU ns, workers", "CPU ns, ps"]
-    head += ["CPU ns, coordinator", "bytes per token", "memory of all tasks, MiB"]
+    head = ["workers", "ps", "words/s", "relative to threads", "predicted", "error"]
+    head += ["CPU ns, workers", "CPU ns, ps", "CPU ns, coordinator"]
+    head += ["bytes per token", "memory of all tasks, MiB"]
     return table(head, lines)
 
 

@@ -65,6 +65,16 @@ class Simulated:
     bytes_per_token: float
 
 
+class Calibration(NamedTuple):
+    """Costs of this machine, and the trainings of the whole corpus that they were measured by."""
+
+    costs: Costs
+    corpus: Corpus
+    rows_factor: float  # number of transferred rows, divided by what the traffic model predicts
+    threads: Measured  # without a cluster, with a thread on each core
+    one_worker: Measured  # on a cluster of one worker
+
+
 def ps_tasks(workers: int) -> int:
     """Return the number of ps tasks for a number of workers."""
     return max(1, workers // WORKERS_PER_PS)
@@ -76,21 +86,12 @@ def run_cluster(question: Question, workers: int, corpus: Path) -> tuple[Measure
     return run_training(str(corpus), options, workers, ps_tasks(workers))
 
 
-def calibrate(question: Question) -> tuple[Costs, Corpus, float, Measured]:
+def calibrate(question: Question) -> Calibration:
     """Measure the costs of this machine, by trainings.
 
     The cost per token is measured with threads on all cores, without a cluster. Costs per row and
     job are fitted to the additional CPU time of `real` workers on parts of the corpus. The speed-up
     of a worker with spare cores is fitted to a run of one worker on the whole corpus.
-
-    Returns
-    -------
-    costs : Costs
-    corpus : Corpus
-    rows_factor : float
-        Number of transferred rows, divided by the number that the traffic model predicts.
-    alone : Measured
-        Run of one worker on the corpus.
     """
     with tempfile.TemporaryDirectory() as folder:
         results = [run_cluster(question, 1, question.corpus)]
@@ -108,7 +109,8 @@ def calibrate(question: Question) -> tuple[Costs, Corpus, float, Measured]:
     threads = run_training(str(question.corpus), question.options | {"workers": question.cores})[0]
     costs = fit(threads.coordinator_cores / runs[0].tokens, runs, 1.0)
     work = whole.work(1, question.threads, rows_factor)
-    return _with_threads(question, costs, work, runs[0]), whole, rows_factor, runs[0]
+    costs = _with_threads(question, costs, work, runs[0])
+    return Calibration(costs, whole, rows_factor, threads, runs[0])
 
 
 def _with_threads(question: Question, costs: Costs, work: Work, measured: Measured) -> Costs:

@@ -28,6 +28,7 @@ def test_small_study_measures_and_simulates(tmp_path, monkeypatch, most):
     assert [real["measured"]["workers"] for real in document["real"]] == [1, 2][:most]
     real = document["real"][-1]
     assert real["measured"]["words_per_second"] > 1000
+    assert real["threads_words_per_second"] > 1000
     assert real["measured"]["worker_cores"] > 0 and real["measured"]["ps_cores"] > 0
     assert 0.2 < real["predicted"]["words_per_second"] / real["measured"]["words_per_second"] < 5
     assert real["measured"]["coordinator_cores"] > 0 and real["measured"]["peak_bytes"] > 5e8
