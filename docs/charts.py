@@ -20,7 +20,7 @@ SETTINGS = {
 }
 
 #: Labels of the bars of each row, by file in docs/benchmarks.
-KERNELS = {"speed": "AVX2", "speed-avx512": "AVX512-BF16"}
+KERNELS = {"speed": "AVX2", "speed-avx512": "AVX-512"}
 
 
 def ratios() -> dict[str, dict[str, float]]:

@@ -111,7 +111,12 @@ def markdown(document: Mapping[str, Any]) -> str:
     corpus = document["corpus"]
     options = ", ".join(f"`{name}={value}`" for name, value in document["options"].items())
     parts = [
-        section("Measured", _measured_table(document["real"]), bullet_list(MEASURED)),
+        section(
+            "Measured",
+            _measured_table(document["real"]),
+            _threads_sentence(document["real"]),
+            bullet_list(MEASURED),
+        ),
     ]
     if "simulated" in document:
         simulated = document["simulated"]
@@ -169,6 +174,14 @@ def _measured_table(rows: Sequence[Mapping[str, Any]]) -> str:
     head += ["CPU ns, workers", "CPU ns, ps", "CPU ns, coordinator"]
     head += ["bytes per token", "memory of all tasks, MiB"]
     return table(head, lines)
+
+
+def _threads_sentence(rows: Sequence[Mapping[str, Any]]) -> str:
+    speed = median(run["threads_words_per_second"] for run in rows)
+    return (
+        f"Without a cluster, with a thread on each core, the median speed was {speed / 1e6:.2f} M "
+        "words/s."
+    )
 
 
 def _simulated_table(rows: Sequence[Mapping[str, Any]]) -> str:

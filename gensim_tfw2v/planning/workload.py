@@ -38,12 +38,12 @@ FLOAT_BYTES = 4  # an element of a table
 N_TABLES = 1 + sum(1 for array in OUTPUT_LAYER if array.option == "negative")
 
 #: Processor to which `CORE_NS` is fitted.
-PROCESSOR = "AMD EPYC (Zen 5) with AVX512-BF16"
+PROCESSOR = "Intel Xeon (Emerald Rapids) with AVX-512"
 
 #: Nanoseconds in which a core trains a token on one machine: a constant, and an addition per
 #: dimension of the vectors. The key is False for CBOW, True for skip-gram. Fitted by
 #: `benchmarks.fit`.
-CORE_NS = {False: (88.3, 0.643), True: (38.7, 2.330)}
+CORE_NS = {False: (220.1, 1.217), True: (249.5, 2.900)}
 
 
 class Frequencies(NamedTuple):
