@@ -15,6 +15,7 @@ import numpy as np
 
 from gensim_tfw2v.cluster.spec import ClusterLost
 from gensim_tfw2v.corpus.encoded_corpus import EncodedCorpus
+from gensim_tfw2v.corpus.scanner import release_memory
 from gensim_tfw2v.kernel.native import by_ctypes
 from gensim_tfw2v.kernel.sizes import SMALL_CORPUS
 from gensim_tfw2v.kernel.tables import Divergence, Reporter, Tables, UnitReport, UnitTask
@@ -22,7 +23,6 @@ from gensim_tfw2v.monitor.progress import progress_bar
 from gensim_tfw2v.options.config import TrainingConfig
 from gensim_tfw2v.processes.threads import defer_interrupts
 from gensim_tfw2v.regimes.local import LocalRegime
-from gensim_tfw2v.training.checkpoint_manager import CheckpointManager
 from gensim_tfw2v.training.epoch import EpochLog, EpochUnits, Expected, Position, unit_tasks
 from gensim_tfw2v.training.model_checks import (
     EACH_EPOCH,
@@ -31,18 +31,19 @@ from gensim_tfw2v.training.model_checks import (
     refusal,
     settings_of,
 )
-from gensim_tfw2v.training.reopened_regime import ReopenedRegime
 from gensim_tfw2v.training.table_files import tables_folder
-from gensim_tfw2v.training.training_plan import Plan
+from gensim_tfw2v.training.training_plan import Plan, open_regime
 from gensim_tfw2v.training.vocabulary import Vocabulary, seed_of
 from gensim_tfw2v.training.weights import Weights
 
 if TYPE_CHECKING:
     from gensim_tfw2v.cluster.launcher import ProcessLauncher
+    from gensim_tfw2v.files.sharded_rows import ShardedRows
     from gensim_tfw2v.monitor.run import RunLog
+    from gensim_tfw2v.monitor.tensorboard_log import TensorBoardLog
     from gensim_tfw2v.monitor.traffic import Traffic
-    from gensim_tfw2v.regimes import Regime
     from gensim_tfw2v.training.checkpoints import Checkpoints
+    from gensim_tfw2v.training.cluster_losses import ClusterLosses
 
 logger = logging.getLogger(__name__)
 
@@ -69,12 +70,21 @@ class Training:
         self.config = config
         self.corpus = corpus
         self.position = Position()  # progress, including that of a resumed checkpoint
+        self._model_position = Position()  # progress that the model's arrays contain
+        self._saved_position: Position | None = None  # progress that the last checkpoint contains
+        # tables and progress of the last checkpoint, if it is newer than the model's arrays
+        self._shards: tuple[dict[str, ShardedRows], Position] | None = None
         self.restored = 0, 0  # raw words, and words after subsampling, in a resumed checkpoint
         self._counting = threading.RLock()
         self._due = float("inf")  # time at which the epoch stops for a checkpoint
         self._is_due = threading.Event()
         self._signals: Mapping[int, Any] = {}  # signals that wait for the regime to stop
+        # None if the cluster has not been lost since the last export
+        self._cluster_losses: ClusterLosses | None = None
+        self._traffic: Traffic | None = None  # sum of the traffic of regimes that were closed
         self._fixed_options = FIXED
+        self._checkpoints: Checkpoints | None = None
+        self._process_launcher = process_launcher
         self.log: RunLog | None = None
         with contextlib.ExitStack() as resources:
             resources.callback(corpus.temporary.close)
@@ -100,29 +110,30 @@ class Training:
             self._whole_epoch = EpochUnits(self.units, self.seed)
             # units left of the epoch in which training has resumed, by the index of the epoch
             self._resumed_epoch: dict[int, EpochUnits] = {}
-            checkpoints = self._open_checkpoints(resources)
-            self._checkpoints = CheckpointManager(checkpoints, self._state_of)
-            if checkpoints is not None and not self._resume():
-                self.save()
+            if config.checkpoint_dir is not None:
+                from gensim_tfw2v.training.checkpoint_identity import identity_of
+                from gensim_tfw2v.training.checkpoints import Checkpoints
+                from gensim_tfw2v.training.folder_lock import lock_folder
+
+                lock = lock_folder(config.checkpoint_dir)
+                resources.callback(lock.close)
+                identity = identity_of(model, corpus, self.seed)
+                self._checkpoints = Checkpoints(
+                    config.checkpoint_dir, identity, lock.is_exclusive, tables_folder(model)
+                )
+                resources.callback(self._checkpoints.wait)
+                if not self._resume():
+                    self.save()
             if config.deterministic:
                 from gensim_tfw2v.training.checkpoint_kernel import note_kernel
 
                 note_kernel(model, self._kernel)
-            cuts = [self._whole_epoch, *self._resumed_epoch.values()]
-            n_units = max(len(epoch.units) for epoch in cuts)
-            self._regime = ReopenedRegime(
-                self.plan, n_units, self.seed, config.checkpoint_dir, process_launcher
-            )
-            resources.callback(self._regime.close)
+            self._regime_stack = resources.enter_context(contextlib.ExitStack())
+            self._open()
             # The log is opened after the regime, whose workers must configure TensorFlow's threads
             # before any are started.
             if config.log is not None:
-                from gensim_tfw2v.training.training_log import open_log
-
-                has_resumed = self.position.epoch > 0 or self.position.n_units > 0
-                self.log = open_log(
-                    config.log, model, self.plan, has_resumed, lambda: self.traffic
-                )
+                self.log = self._open_log(config.log)
                 resources.callback(self.log.close)
             # last, because the bars of earlier phases use the same line
             n_epoch = corpus.total_sentences if self._counts_walks else corpus.total_raw_words
@@ -155,22 +166,59 @@ class Training:
             self._kernel,
         )
 
-    def _open_checkpoints(self, resources: contextlib.ExitStack) -> Checkpoints | None:
-        """Lock the folder of checkpoints until `resources` close; None if there is no folder."""
-        folder = self.config.checkpoint_dir
-        if folder is None:
-            return None
-        from gensim_tfw2v.training.checkpoint_identity import identity_of
-        from gensim_tfw2v.training.checkpoints import Checkpoints
-        from gensim_tfw2v.training.folder_lock import lock_folder
+    def _open(self) -> None:
+        """Open the regime, again if its cluster is lost meanwhile; see `ClusterLosses`."""
+        try:
+            self._open_once()
+        except ClusterLost as loss:
+            self._losses().restart(loss, self._open_once)
 
-        lock = lock_folder(folder)
-        resources.callback(lock.close)
-        identity = identity_of(self._model, self.corpus, self.seed)
-        linked_folder = tables_folder(self._model)
-        checkpoints = Checkpoints(folder, identity, lock.is_exclusive, linked_folder)
-        resources.callback(checkpoints.wait)
-        return checkpoints
+    def _open_once(self) -> None:
+        """Open the regime."""
+        cuts = [self._whole_epoch, *self._resumed_epoch.values()]
+        n_units = max(len(epoch.units) for epoch in cuts)
+        try:
+            self.regime = open_regime(
+                self.plan, n_units, self.seed, self._regime_stack, self._process_launcher
+            )
+        except ConnectionError:
+            self._regime_stack.close()  # stop the tasks that have started
+            raise
+        release_memory()
+
+    def _losses(self) -> ClusterLosses:
+        """Return the losses of the cluster since the last export."""
+        if self._cluster_losses is None:
+            from gensim_tfw2v.training.cluster_losses import ClusterLosses
+
+            self._cluster_losses = ClusterLosses(self.plan, self.config.checkpoint_dir)
+        return self._cluster_losses
+
+    def _open_log(self, options: TensorBoardLog) -> RunLog:
+        from gensim_tfw2v.monitor.graph import objective_graph
+        from gensim_tfw2v.monitor.graph_inputs import InputLayer
+        from gensim_tfw2v.monitor.run import RunLog
+        from gensim_tfw2v.options.hyperparameters import hyperparameters
+
+        model = self._model
+        run_options = hyperparameters(model, self.corpus.total_raw_words)
+        # the run continues an earlier one in the log, of this model or of a resumed training
+        progress = *model._state.logged_until, self.position.epoch, self.position.n_units
+        is_continued = any(progress)
+        log = RunLog(
+            options, run_options, lambda: self.traffic, model._state.logged_until, is_continued
+        )
+        config = self.config
+        input_layer = InputLayer(
+            self.plan.vocabulary.count_rows().inputs,
+            has_ngrams=config.has_subwords,
+            has_tags=config.has_documents,
+            trains_words=config.dbow_words,
+            n_concatenated=config.concatenated,
+        )
+        sizes = len(model.wv), config.vector_size, self.plan.shape.shared
+        log.graph(lambda: objective_graph(config.objective, input_layer, *sizes, model.ns_exponent))
+        return log
 
     def renew(self) -> None:
         """Apply settings that callbacks or threads of the user have changed since the last epoch.
@@ -193,8 +241,10 @@ class Training:
         if changes - EACH_EPOCH:
             self.config = config
             self._settings = settings
+            self._traffic = self.traffic or self._traffic
+            self._regime_stack.close()
             self.plan = self._plan(self.plan.max_entries)
-            self._regime.renew(self.plan)
+            self._open()
 
     def train_epoch(self, epoch: int, expected: Expected) -> tuple[int, int, int]:
         """Train an epoch, and update the model's vectors and counters.
@@ -267,7 +317,7 @@ class Training:
                 remaining = [task for task in remaining if task.unit.index not in done]
                 if not (remaining and self._save_shards()):
                     self.export()
-            self._regime.forget_losses()
+            self._cluster_losses = None
             if remaining and not has_stopped:
                 raise RuntimeError(f"{len(remaining)} work units were not trained")
             if remaining:
@@ -281,7 +331,9 @@ class Training:
         Shards that are newer than the model's arrays are loaded instead.
         """
         tables = self.weights.load(isinstance(self.regime, LocalRegime))
-        self.regime.load(self._checkpoints.newest_tables(tables))
+        if self._shards is not None:
+            tables = tables._replace(**self._shards[0])
+        self.regime.load(tables)
 
     def _must_stop(self) -> bool:
         """Return whether to stop the regime: for a checkpoint, or because of a signal."""
@@ -293,7 +345,7 @@ class Training:
         position = self.position
         position.end_epochs(n_epochs, self.corpus.total_raw_words)
         log.end(position, self.corpus.total_sentences)
-        self._checkpoints.note_arrays(position)
+        self._model_position = copy.deepcopy(position)
         self.save()
         if self.log is not None:
             is_last = position.epoch == model.epochs
@@ -303,8 +355,8 @@ class Training:
     def finish(self) -> None:
         """Mark the remaining epochs as finished, so that a resumed training skips them, too."""
         self.position.end_epochs(self._model.epochs - self.position.epoch, 0)
-        self._checkpoints.note_arrays(self.position)
-        self._checkpoints.expire()  # a callback may have restored earlier arrays
+        self._model_position = copy.deepcopy(self.position)
+        self._saved_position = None  # so that `save` writes arrays that a callback has restored
         self.save()
         if self.log is not None:
             self.log.projector(self._model)
@@ -329,14 +381,12 @@ class Training:
                 self._is_due.set()
 
     @property
-    def regime(self) -> Regime:
-        """The regime, which is another object after it was reopened."""
-        return self._regime.regime
-
-    @property
     def traffic(self) -> Traffic | None:
         """Traffic of the cluster since the start of training; None without a cluster."""
-        return self._regime.traffic
+        regime_traffic = getattr(self.regime, "traffic", None)
+        if regime_traffic is None or self._traffic is None:
+            return regime_traffic
+        return self._traffic + regime_traffic
 
     def export(self) -> None:
         """Copy the trained vectors to the model's arrays, if they are finite, with their position.
@@ -361,24 +411,36 @@ class Training:
             raise self.weights.abandon(error) from None
         if not are_same_shapes:
             raise refusal(["shapes"])
-        self._checkpoints.note_arrays(self.position)
+        self._model_position = copy.deepcopy(self.position)
+        self._shards = None
 
     def _save_shards(self) -> bool:
-        """Let each ps task write a checkpoint of its rows, if that is possible and faster.
+        """Let each ps task write a checkpoint of its rows, and return whether all could do so.
 
-        Returns whether all could do so; see `CheckpointManager.save_shards`.
+        This is faster than `export` for a model whose arrays are in files, because no rows are
+        sent. The model's arrays stay as they are.
         """
         from gensim_tfw2v.training.checkpoint_cut import has_partial_epochs
 
-        if self._signals or not self._can_load_shards():
+        if self._checkpoints is None or self._signals:
+            return False
+        if not (self.weights.is_on_cluster and self.weights.has_files()):
             return False
         if not has_partial_epochs(self.config.regime_of_workers):
             return False
-        return self._checkpoints.save_shards(self.regime, self.position)
+        position = copy.deepcopy(self.position)
+        regime: Any = self.regime  # on a cluster
+        shards = self._checkpoints.save_shards(regime.save, self._state_of(position))
+        if not shards:
+            return False
+        self._shards = shards, position
+        self._saved_position = position
+        return True
 
-    def _can_load_shards(self) -> bool:
-        """Return whether the regime's tasks can read the rows that ps tasks have written."""
-        return self.weights.is_on_cluster and self.weights.has_files()
+    @property
+    def _kept_position(self) -> Position:
+        """Progress that the rows contain from which a lost cluster restarts; see `_load`."""
+        return self._model_position if self._shards is None else self._shards[1]
 
     @defer_interrupts()
     def interrupt(self) -> None:
@@ -390,8 +452,20 @@ class Training:
         self.save()
 
     def save(self) -> None:
-        """Write a checkpoint of the model's arrays if they contain progress that the last lacks."""
-        self._checkpoints.save(self.weights.tables, self._model.epochs)
+        """Write a checkpoint of the model's arrays and of the progress that they contain.
+
+        Without progress since the last checkpoint, none is written. Only callbacks may have changed
+        the arrays since, and they are called again when the training is resumed.
+        """
+        if self._checkpoints is None or self._model_position == self._saved_position:
+            return
+        if self._shards is not None:
+            return  # they are newer than the model's arrays
+        position = self._model_position
+        tables = self.weights.tables()
+        is_last = position.epoch == self._model.epochs
+        self._checkpoints.save(tables._asdict(), self._state_of(position), is_last)
+        self._saved_position = copy.deepcopy(position)
 
     def _state_of(self, position: Position) -> dict[str, Any]:
         """Return the state of a checkpoint at a position."""
@@ -407,33 +481,56 @@ class Training:
 
     def finish_writing(self) -> None:
         """Wait until the last checkpoint is written, so that the model's arrays may change."""
-        self._checkpoints.wait()
+        if self._checkpoints is not None:
+            self._checkpoints.wait()
 
-    def _reopen(self, loss: ClusterLost) -> None:
-        """Open a lost cluster again; see `ReopenedRegime.reopen`."""
+    def _reopen(self, error: ClusterLost) -> None:
+        """Reopen the cluster.
+
+        Raises a `ClusterLost` after too many losses; see `ClusterLosses.reopen`.
+        """
+        if (traffic := self.traffic) is not None:
+            traffic.repeated += len(self.position.done - self._kept_position.done)
+            self._traffic = traffic
         self.weights.regime_is_ahead = False
-        n_repeated = len(self.position.done - self._checkpoints.kept_position.done)
-        self._regime.reopen(loss, n_repeated)
+        self._regime_stack.close()
+        self._losses().reopen(error, self._open_once)
 
     def _go_back(self) -> None:
         """Reset the position and the loss to the state of the rows that `_load` loads."""
-        kept_position = self._checkpoints.kept_position
-        self._model.running_training_loss -= self.position.total_loss - kept_position.total_loss
-        self.position = copy.deepcopy(kept_position)
+        lost_loss = self.position.total_loss - self._kept_position.total_loss
+        self._model.running_training_loss -= lost_loss
+        self.position = copy.deepcopy(self._kept_position)
         self.bar.update(self._bar_position - self.bar.n)
 
     def _resume(self) -> bool:
         """Restore the last checkpoint on disk, and return whether there was one."""
-        from gensim_tfw2v.files.row_file import copy_rows
-        from gensim_tfw2v.training.checkpoint_cut import check_cut, resume_epoch
-
+        assert self._checkpoints is not None
         model = self._model
-        saved = self._checkpoints.load(model.vector_size)
-        if saved is None:
+
+        from gensim_tfw2v.files.row_file import copy_rows
+        from gensim_tfw2v.files.sharded_rows import ShardedRows
+        from gensim_tfw2v.training.checkpoint_cut import SavedCut, check_cut, resume_epoch
+
+        def take(
+            arrays: dict[str, np.ndarray], state: Any
+        ) -> tuple[Tables, Position, str, SavedCut]:
+            kernel = state.pop("kernel", "")
+            cut = SavedCut.of(state.pop("cut"))
+            no_rows = np.zeros((0, model.vector_size), np.float32)
+            tables = dict.fromkeys(Tables._fields, no_rows) | arrays
+            return Tables(**tables), Position.of(state), kernel, cut
+
+        checkpoint = self._checkpoints.load_latest(take)
+        if checkpoint is None:
             return False
-        tables, position, kernel, cut = saved
-        folder = self.config.checkpoint_dir
-        assert folder is not None
+        tables, position, kernel, cut = checkpoint
+        shards = {
+            name: table
+            for name, table in tables._asdict().items()
+            if isinstance(table, ShardedRows)
+        }
+        folder = self._checkpoints.folder
         check_cut(cut, self._whole_epoch, self.config.deterministic, folder)
         self._use_kernel(kernel)
         epoch = resume_epoch(
@@ -452,17 +549,19 @@ class Training:
                 copy_rows(saved_rows, array)
 
         self.weights.write(fill)
-        shards = saved.shards() if self._can_load_shards() else {}
-        self._checkpoints.note_restored(position, shards)
-        model.running_training_loss = position.total_loss
-        model.mean_losses = list(position.mean_losses)
-        finished = [*position.finished, (position.trained, position.raw_words, 0)]
+        if shards and self.weights.is_on_cluster and self.weights.has_files():
+            self._shards = shards, copy.deepcopy(position)
+        model.running_training_loss = self.position.total_loss
+        model.mean_losses = list(self.position.mean_losses)
+        self._model_position = copy.deepcopy(self.position)
+        self._saved_position = copy.deepcopy(self.position)
+        finished = [*self.position.finished, (self.position.trained, self.position.raw_words, 0)]
         trained, raw_words, _ = map(sum, zip(*finished, strict=True))
         self.restored = raw_words, trained
         n_done = position.n_units
         n_units = position.n_earlier_units + len(epoch.units)
         units = f" and {n_done} of {n_units} work units of the next" if n_done else ""
-        epochs = f"{position.epoch} of {model.epochs} epochs"
+        epochs = f"{self.position.epoch} of {model.epochs} epochs"
         logger.info("resumed from %s: %s%s are trained", folder, epochs, units)
         return True
 
@@ -472,8 +571,8 @@ class Training:
         shares_rows = self.plan.shares_rows
         if is_default or not (shares_rows or self.config.deterministic):
             return
-        folder = self.config.checkpoint_dir
-        assert folder is not None
+        assert self._checkpoints is not None
+        folder = self._checkpoints.folder
         from gensim_tfw2v.training.checkpoint_kernel import can_use_kernel
 
         if can_use_kernel(kernel, folder, shares_rows, self.config.deterministic):

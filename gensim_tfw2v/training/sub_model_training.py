@@ -1,5 +1,6 @@
 """One call of `train` with sub-models: all epochs of each, then merging into the model."""
 
+import copy
 import functools
 import logging
 from collections.abc import Sequence
@@ -115,24 +116,23 @@ class SubModelTraining(Training):
 
     def export(self) -> None:
         """Leave the model's arrays unchanged: sub-models start from them until merging."""
-        self._checkpoints.note_arrays(self.position)
+        self._model_position = copy.deepcopy(self.position)
 
     def save(self) -> None:
         """Write a checkpoint only before merging: a resumed training may use a different method."""
-        if self._checkpoints.arrays_position.epoch < self._model.epochs:
+        if self._model_position.epoch < self._model.epochs:
             super().save()
 
     def _checkpoints_of(self, index: int) -> Checkpoints | None:
         """Return the checkpoint of a finished sub-model; None without a folder for checkpoints."""
-        parent = self._checkpoints.checkpoints
-        if parent is None:
+        if self._checkpoints is None:
             return None
         options = self._options  # without `merging`, which may differ when resumed
         sampling = f"{options.models} by {options.sampling}, rate {options.rate}"
         return Checkpoints(
-            parent.folder / f"sub-model-{index:03}",
-            parent.training | {"sub-models": sampling, "number": index},
-            parent.is_exclusive,
+            self._checkpoints.folder / f"sub-model-{index:03}",
+            self._checkpoints.training | {"sub-models": sampling, "number": index},
+            self._checkpoints.is_exclusive,
         )
 
     def _restore(self, index: int) -> bool:

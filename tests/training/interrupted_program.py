@@ -115,7 +115,7 @@ def train(case, folder, result, started):
 
     def keep_position(training):
         save(training)
-        position = training._checkpoints.arrays_position
+        position = training._model_position
         counted[:] = [sum(units for _, _, units in position.finished) + len(position.done)]
         if not (result / "units.json").exists():
             units = [unit.read() for unit in training.units]

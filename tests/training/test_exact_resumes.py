@@ -178,9 +178,10 @@ def test_checkpoint_of_a_kernel_that_is_missing_here(deterministic, tmp_path, mo
 @pytest.mark.skipif(len(KERNELS) < 2, reason="only one kernel can run here")
 def test_cluster_does_not_resume_with_a_different_default_kernel(tmp_path):
     training = Training.__new__(Training)
-    training.config = SimpleNamespace(deterministic=True, checkpoint_dir=tmp_path)
+    training.config = SimpleNamespace(deterministic=True)
     training.plan = SimpleNamespace(shares_rows=False)
     training._kernel = KERNELS[0]
+    training._checkpoints = SimpleNamespace(folder=tmp_path)
     with pytest.raises(CheckpointError, match=f"set TFW2V_ISA={KERNELS[-1]} for this program"):
         training._use_kernel(KERNELS[-1])
     training._use_kernel(KERNELS[0])
