@@ -69,16 +69,18 @@ def fit() -> Fit:
     """Fit the costs to the committed results.
 
     The costs per word and per dimension are those of the line through the times per word for
-    D = 100 and D = 300.
+    D = 100 and D = 300. These times include the start of a training of one epoch, which takes
+    hardly any time of a long training. So they are scaled to the speed of threads in the study
+    "scaling", which leaves out the first epoch.
     """
-    reference = reference_speeds()
+    reference, scaling = reference_speeds(), results("scaling")
+    threads = median(run["threads_words_per_second"] for run in scaling["real"])
+    steady_share = reference["words_per_second"]["sg100"] / threads
     kept_fraction = Frequencies.zipf(reference["vocabulary"]).kept
 
-    def core_ns(words_per_second: float, threads: int) -> float:
-        return threads * 1e9 / (words_per_second * kept_fraction)
-
     def nanoseconds_per_token(setting: str) -> float:
-        return core_ns(reference["words_per_second"][setting], reference["threads"])
+        speed = reference["words_per_second"][setting] / steady_share
+        return reference["threads"] * 1e9 / (speed * kept_fraction)
 
     costs = {}
     for is_skipgram, objective in enumerate(("cbow", "sg")):
@@ -88,8 +90,6 @@ def fit() -> Fit:
         )
         dimension = (large - small) / 200
         costs[bool(is_skipgram)] = small - 100 * dimension, dimension
-    scaling = results("scaling")
-    threads = median(run["threads_words_per_second"] for run in scaling["real"])
     one_worker = scaling["simulated"][0]["rows"][0]  # with as many cores
     errors = [
         abs(run["predicted"] / run["found"]["words_per_second"] - 1)

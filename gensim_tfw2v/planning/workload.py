@@ -43,7 +43,7 @@ PROCESSOR = "Intel Xeon (Emerald Rapids) with AVX-512"
 #: Nanoseconds in which a core trains a token on one machine: a constant, and an addition per
 #: dimension of the vectors. The key is False for CBOW, True for skip-gram. Fitted by
 #: `benchmarks.fit`.
-CORE_NS = {False: (220.1, 1.217), True: (249.5, 2.900)}
+CORE_NS = {False: (195.9, 1.083), True: (222.0, 2.580)}
 
 
 class Frequencies(NamedTuple):
