@@ -8,8 +8,9 @@
 //   supported  whether the processor and the operating system support `name`, provided that they support the base
 //   slower     whether the kernel for `name` is slower than the one for the base, on a processor that supports both
 //
-// Intel's processors with AMX execute vdpbf16ps, which does two products per lane, at less than a quarter of the rate
-// of vfmadd, which does one: 0.85 ns and 0.19 ns on Emerald Rapids. On AMD's, the rates are equal.
+// avx512bf16 is slower on Intel's processors. On Emerald Rapids, vdpbf16ps takes 0.85 ns for two products per lane, and
+// vfmadd takes 0.19 ns for one. The condition is the vendor rather than a measurement at the start of a program, which
+// could choose a different kernel in each run, so that equal trainings would give different vectors.
 #pragma once
 
 #include "cpu.h"
