@@ -407,15 +407,20 @@ def test_tokens_per_step_grow_with_the_corpus(tokens, skipgram, vector_size, ste
 @pytest.mark.parametrize("skipgram", [True, False])
 @pytest.mark.parametrize("negative", [1, 5, 50])
 @pytest.mark.parametrize("window", [1, 5, 20, 300])
-@pytest.mark.parametrize(("tokens", "limit"), [(60_000, 0.2), (12_000_000, 0.4)])
+@pytest.mark.parametrize(
+    ("tokens", "in_columns", "limit"),
+    [(60_000, False, 0.2), (12_000_000, False, 0.4), (60_000, True, 1.6), (12_000_000, True, 1.6)],
+)
 def test_fallback_shares_enough_negatives_for_short_steps(
-    skipgram, negative, window, tokens, limit
+    skipgram, negative, window, tokens, in_columns, limit
 ):
     pairs = window + 1
     predictions = pairs if skipgram else 1
     for alpha in (0.001, 0.025, 0.2):
         objective = Objective(skipgram, negative)
-        shape = choose_step_shape(objective, tokens, window=window, pairs=pairs, alpha=alpha)
+        shape = choose_step_shape(
+            objective, tokens, window=window, pairs=pairs, alpha=alpha, in_columns=in_columns
+        )
         total_step = alpha * negative * predictions * shape.block / shape.turns
         assert total_step / shape.shared <= limit + 1e-9
         # no more than needed: one multiple less would be too few

@@ -124,7 +124,9 @@ def test_work_of_a_text_has_the_step_of_its_subsampled_length(skipgram):
         work = Workload.for_text(100_000, tokens, 50, window=4, negative=7, skipgram=skipgram)
         kept = int(tokens * work.frequencies.kept)
         assert 0.1 < kept / tokens < 0.9
-        assert work.shape == choose_step_shape(objective, kept, 4, 5, vector_size=50)
+        assert work.shape == choose_step_shape(
+            objective, kept, 4, 5, vector_size=50, in_columns=True
+        )
         steps.add(work.shape.tokens)
     assert len(steps) > 1
 

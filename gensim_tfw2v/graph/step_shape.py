@@ -31,19 +31,23 @@ MIN_EPOCH_STEPS = 512
 #: Number of positions in a block.
 BLOCK_SIZE = 32
 
-#: Maximum effective step of a shared negative in a block: alpha times the number of predictions that
-#: it stands for. The more negatives share these predictions, the smaller is the step of each. With a
-#: larger step, negatives overshoot, and vectors are shorter than gensim's.
+#: Maximum effective step of a shared negative in a block: alpha times the number of predictions
+#: that it stands for. The more negatives share these predictions, the smaller is the step of each.
+#: With a larger step, negatives overshoot, and vectors are shorter than gensim's.
 #:
-#: Skip-gram with gensim's defaults and 16, 64 and 128 negatives per block has steps of 1.5, 0.38 and
-#: 0.19. On 17 million words (five epochs), SimLex-999 is .290, .300 and .299, gensim's .305, and
-#: training takes 1, 1.2 and 1.9 times as long.
+#: Skip-gram with gensim's defaults and 16, 64 and 128 negatives per block has steps of 1.5, 0.38
+#: and 0.19. On 17 million words (five epochs), SimLex-999 is .290, .300 and .299, gensim's .305,
+#: and training takes 1, 1.2 and 1.9 times as long.
 MAX_NEGATIVE_STEP = 0.4
 
 #: `MAX_NEGATIVE_STEP` of a corpus of fewer than `sizes.SMALL_CORPUS` tokens. On 1.2 million words
 #: (one epoch), models with 16, 64 and 128 negatives per block share .156, .220 and .234 of a word's
 #: neighbours with gensim's, whose own seeds share .284.
 MAX_NEGATIVE_STEP_OF_SMALL_CORPUS = 0.2
+
+#: `MAX_NEGATIVE_STEP` of tables in columns. Their traffic grows with the number of negatives: 64
+#: instead of 16 would almost triple it.
+MAX_NEGATIVE_STEP_IN_COLUMNS = 1.6
 
 #: The number of shared negatives is a multiple of this number.
 NEGATIVES_MULTIPLE = 16
@@ -136,8 +140,12 @@ def choose_step_shape(
     alpha: float = DEFAULT_ALPHA,
     vector_size: int = 100,
     negative_shards: int = 1,
+    in_columns: bool = False,
 ) -> StepShape:
-    """Choose the sizes of a step. The parameters are those of `choose_kernel_shape`.
+    """Choose the sizes of a step.
+
+    The parameters are those of `choose_kernel_shape`, and `in_columns`, which is whether the tables
+    are in columns.
 
     T is the largest power of two from `MIN_TOKENS` to `MAX_TOKENS` with at least `MIN_EPOCH_STEPS`
     steps per epoch and at most `MAX_FLOATS` floats in the tokens' rows. If the effective step of an
@@ -160,8 +168,11 @@ def choose_step_shape(
     has_input_halo = not objective.skipgram or objective.hierarchical
     halo_side: Literal["inputs", "centres"] = "inputs" if has_input_halo else "centres"
 
-    is_small = tokens < sizes.SMALL_CORPUS
-    max_negative_step = MAX_NEGATIVE_STEP_OF_SMALL_CORPUS if is_small else MAX_NEGATIVE_STEP
+    max_negative_step = MAX_NEGATIVE_STEP
+    if in_columns:
+        max_negative_step = MAX_NEGATIVE_STEP_IN_COLUMNS
+    elif tokens < sizes.SMALL_CORPUS:
+        max_negative_step = MAX_NEGATIVE_STEP_OF_SMALL_CORPUS
 
     def choose_shared(block: int, turns: int) -> int:
         """Return the number of negatives that a block shares; see `MAX_NEGATIVE_STEP`."""
@@ -197,6 +208,7 @@ def problem_step_shape(problem: Any) -> StepShape:
         alpha=DEFAULT_ALPHA if adapts_alpha else options.alpha,
         vector_size=options.vector_size,
         negative_shards=options.negative_shards,
+        in_columns=options.layout == "columns",
     )
 
 

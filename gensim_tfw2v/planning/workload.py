@@ -154,7 +154,9 @@ class Workload:
         """Return the work of a text of `tokens` words with these frequencies."""
         objective = Objective(skipgram, negative)
         n_kept = int(tokens * frequencies.kept)
-        shape = choose_step_shape(objective, n_kept, window, window + 1, vector_size=vector_size)
+        shape = choose_step_shape(
+            objective, n_kept, window, window + 1, vector_size=vector_size, in_columns=True
+        )
         return cls(frequencies, vector_size, shape, skipgram)
 
     @property
