@@ -37,7 +37,7 @@ BLOCK_SIZE = 32
 #:
 #: Skip-gram with gensim's defaults and 16, 64 and 128 negatives per block has steps of 1.5, 0.38
 #: and 0.19. On 17 million words (five epochs), SimLex-999 is .290, .300 and .299, gensim's .305,
-#: and training takes 1, 1.2 and 1.9 times as long.
+#: and training takes 1, 1.3 and 1.9 times as long.
 MAX_NEGATIVE_STEP = 0.4
 
 #: `MAX_NEGATIVE_STEP` of a corpus of fewer than `sizes.SMALL_CORPUS` tokens. On 1.2 million words
