@@ -168,28 +168,25 @@ def choose_step_shape(
     has_input_halo = not objective.skipgram or objective.hierarchical
     halo_side: Literal["inputs", "centres"] = "inputs" if has_input_halo else "centres"
 
+    block, turns = BLOCK_SIZE, 1
+    if objective.negative and update_size > sizes.MAX_INPUT_STEP:
+        # Train fewer positions per step. Otherwise updates are so large that clipping them would
+        # distort rows.
+        while block > 1 and block * alpha > sizes.MAX_INPUT_STEP:
+            block //= 2
+        turns = math.ceil(min(update_size / sizes.MAX_INPUT_STEP, 2 * window + 1))
+        step_tokens = block
+
     max_negative_step = MAX_NEGATIVE_STEP
     if in_columns:
         max_negative_step = MAX_NEGATIVE_STEP_IN_COLUMNS
     elif tokens < sizes.SMALL_CORPUS:
         max_negative_step = MAX_NEGATIVE_STEP_OF_SMALL_CORPUS
-
-    def choose_shared(block: int, turns: int) -> int:
-        """Return the number of negatives that a block shares; see `MAX_NEGATIVE_STEP`."""
-        total_step = alpha * block * predictions / turns * objective.negative
-        n_multiples = math.ceil(total_step / max_negative_step / NEGATIVES_MULTIPLE)
-        return max(NEGATIVES_MULTIPLE * max(1, n_multiples), objective.negative, negative_shards)
-
-    if objective.negative and update_size > sizes.MAX_INPUT_STEP:
-        # Train fewer positions per step. Otherwise updates are so large that clipping them would
-        # distort rows.
-        block = BLOCK_SIZE
-        while block > 1 and block * alpha > sizes.MAX_INPUT_STEP:
-            block //= 2
-        turns = math.ceil(min(update_size / sizes.MAX_INPUT_STEP, 2 * window + 1))
-        shared = choose_shared(block, turns)
-        return StepShape(block, block, window, shared, halo_side, turns)
-    return StepShape(step_tokens, BLOCK_SIZE, window, choose_shared(BLOCK_SIZE, 1), halo_side)
+    # effective step of a negative if the block had only one
+    total_step = alpha * block * predictions / turns * objective.negative
+    n_multiples = max(1, math.ceil(total_step / max_negative_step / NEGATIVES_MULTIPLE))
+    shared = max(NEGATIVES_MULTIPLE * n_multiples, objective.negative, negative_shards)
+    return StepShape(step_tokens, block, window, shared, halo_side, turns)
 
 
 def problem_step_shape(problem: Any) -> StepShape:

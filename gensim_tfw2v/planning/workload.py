@@ -154,6 +154,7 @@ class Workload:
         """Return the work of a text of `tokens` words with these frequencies."""
         objective = Objective(skipgram, negative)
         n_kept = int(tokens * frequencies.kept)
+        # Only columns train in steps. For rows, just the number of negatives per position is used.
         shape = choose_step_shape(
             objective, n_kept, window, window + 1, vector_size=vector_size, in_columns=True
         )
