@@ -5,6 +5,7 @@ around a number and digits of other scripts.
 """
 
 import codecs
+import gzip
 import importlib.util
 import json
 import math
@@ -141,8 +142,10 @@ def damage(error: Exception) -> type[Exception] | None:
 
     The type is from the standard library, whichever package decompresses.
     """
-    if isinstance(error, OSError):  # errors of decompression have no errno
-        return None if error.errno is not None else type(error)
+    if isinstance(error, OSError):
+        # Decompressors' errors have no errno. Subclasses of other packages are network errors.
+        is_of_decompressor = error.errno is None and type(error) in (OSError, gzip.BadGzipFile)
+        return type(error) if is_of_decompressor else None
     if isinstance(error, EOFError | zlib.error | LZMAError):
         return type(error)
     is_damaged = type(error).__name__ == "ZstdError" or "LZ4F_" in str(error)

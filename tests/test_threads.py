@@ -18,6 +18,7 @@ from gensim_tfw2v import TFFastText, TFWord2Vec
 from gensim_tfw2v._tensorflow import tf
 from gensim_tfw2v.options.regimes import REGIMES
 from gensim_tfw2v.parameter_server.scratch import WorkerVariables
+from gensim_tfw2v.processes.threads import in_threads
 
 LIMIT = 60
 
@@ -222,3 +223,11 @@ def test_repeated_trainings_leave_no_threads_or_variables(regime, monkeypatch):
         )
         for of_worker in names
     )
+
+
+def test_timeout_error_of_work_in_threads_is_raised():
+    def fail(item, stop):
+        raise TimeoutError(f"no answer for {item}")
+
+    with pytest.raises(TimeoutError, match="no answer for 7"):
+        list(in_threads(fail, [7]))

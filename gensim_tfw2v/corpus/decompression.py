@@ -12,6 +12,9 @@ HEAD_BYTES = 1 << 16
 #: Suffixes that pyarrow decompresses, but Python's standard library does not.
 PYARROW_SUFFIXES = (".zst", ".lz4")
 
+#: pyarrow's names of compressions by suffix.
+PYARROW_CODECS = {".gz": "gzip", ".bz2": "bz2", ".zst": "zstd", ".lz4": "lz4"}
+
 
 def open_bytes(path: str) -> Any:
     """Open a file for reading bytes; decompress it if its suffix is one of `COMPRESSED`.
@@ -26,7 +29,7 @@ def open_bytes(path: str) -> Any:
         return open_decompressed(path)
     import pyarrow as pa
 
-    return pa.input_stream(path)
+    return pa.input_stream(path, PYARROW_CODECS.get(Path(path).suffix.lower()))
 
 
 def _check_compression(path: str) -> None:
@@ -41,7 +44,7 @@ def _check_compression(path: str) -> None:
             )
 
 
-def read_head(path: str | os.PathLike[str], size: int = HEAD_BYTES) -> bytes:
+def read_head(path: str | os.PathLike[str]) -> bytes:
     """Return the first decompressed bytes of a file; b"" if it can't be decompressed.
 
     Files with a suffix in `PYARROW_SUFFIXES` need a package that may be missing. Without it,
@@ -52,7 +55,7 @@ def read_head(path: str | os.PathLike[str], size: int = HEAD_BYTES) -> bytes:
     try:
         if suffix not in COMPRESSED:
             with open(name, "rb") as file:
-                return file.read(size)
+                return file.read(HEAD_BYTES)
         try:
             source = open_decompressed(name)
         except ImportError:
@@ -60,7 +63,7 @@ def read_head(path: str | os.PathLike[str], size: int = HEAD_BYTES) -> bytes:
                 raise
             source = open_bytes(name)
         with source as file:
-            return bytes(file.read(size))
+            return bytes(file.read(HEAD_BYTES))
     except (ImportError, ValueError):
         return b""
     except Exception as error:

@@ -135,13 +135,20 @@ def _is_json(text: str, may_be_cut: bool = True) -> bool:
         try:
             _, offset = decoder.raw_decode(text, offset)
         except json.JSONDecodeError as error:
-            # a text that is cut may end within any word, escape or number of its last value
-            is_cut = error.pos >= len(text) - 8 or error.msg.startswith("Unterminated string")
-            return may_be_cut and is_cut and bool(len(text) >= MIN_JSON or _KEY.match(text, offset))
+            is_cut = may_be_cut and may_be_cut_json(error, text)
+            return is_cut and bool(len(text) >= MIN_JSON or _KEY.match(text, offset))
         except RecursionError:
             return False
         offset = _SPACE.match(text, offset).end()  # type: ignore[union-attr]
     return True
+
+
+def may_be_cut_json(error: json.JSONDecodeError, text: str) -> bool:
+    """Return whether an error of a JSON text may only be due to a missing end of the text.
+
+    A text that is cut may end within any word, escape or number of its last value.
+    """
+    return error.pos >= len(text) - 8 or error.msg.startswith("Unterminated string")
 
 
 def _is_vector(line: bytes, n_dimensions: int) -> bool:

@@ -176,11 +176,12 @@ def _from_arrow(source: Any) -> Any:
 
     if not isinstance(source, pa.Array | pa.ChunkedArray):
         return None
-    list_checks = pa.types.is_list, pa.types.is_large_list, pa.types.is_fixed_size_list
-    if not any(is_list(source.type) for is_list in list_checks):
+    from gensim_tfw2v.corpus.tables.table_columns import items_of
+
+    word_type = items_of(source.type)
+    if word_type is None:
         return None
     chunks = source.chunks if isinstance(source, pa.ChunkedArray) else [source]
-    word_type = source.type.value_type
     if pa.types.is_dictionary(word_type):
         word_type = word_type.value_type
     if not pa.types.is_integer(word_type):

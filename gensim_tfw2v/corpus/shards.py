@@ -139,7 +139,7 @@ class Shard:
         return max_words
 
     def tag_counts(self, n_tags: int) -> NDArray[np.int64]:
-        """Count the documents with each of `n_tags` tags: [n_tags]."""
+        """Count the parts of documents with each of `n_tags` tags: [n_tags]."""
         counts = np.zeros(n_tags, np.int64)
         for piece in read_pieces(self):
             np.add.at(counts, FIRST_TAG - piece[piece <= FIRST_TAG], 1)

@@ -123,8 +123,9 @@ class WordIds(dict[Any, bytes]):
     def _use_dictionary(self) -> None:
         """Move the words of the tables to the dictionary."""
         if self.integers or self.table:
-            words, self._counts = self.counted_words()
+            words, counts = self.counted_words()
             self.words = list(words)
+            self._counts = counts.copy()  # the counts of the table of strings are read-only
         self.table = None
         self.integers = None
         self.update(zip(self.words, map(_pack, count()), strict=False))

@@ -126,14 +126,6 @@ def key_blocks(words: Iterable[Any]) -> Iterator[list[Any]]:
         yield block
 
 
-def key_types(words: Iterable[Any]) -> set[type]:
-    """Return the types of words."""
-    keys = keys_of(words)
-    if isinstance(keys, Keys):
-        return {str if isinstance(keys, StringKeys) else int} if len(keys) else set()
-    return set(map(type, words))
-
-
 def checksum(words: Iterable[Any]) -> int:
     """Return the CRC-32 of the texts of words, separated by newlines, in UTF-8."""
     value = 0

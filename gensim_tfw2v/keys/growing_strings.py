@@ -99,12 +99,6 @@ class GrowingStrings:
     def _text_size(self) -> int:
         return int(self._offsets.array[len(self)])
 
-    def strings(self) -> JoinedStrings:
-        """Return all strings, in the order of their indices."""
-        return JoinedStrings(
-            self._text.array[: self._text_size], self._offsets.array[: len(self) + 1]
-        )
-
     def finish(self) -> tuple[StringKeys | list[str], NDArray[np.int64]]:
         """Return the strings, as a list if they are few, and their counts; nothing can be added.
 

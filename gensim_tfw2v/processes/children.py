@@ -131,7 +131,9 @@ def exec_module(module: str, *arguments: str) -> NoReturn:
 
 def _make_environment(extra: Mapping[str, str]) -> dict[str, str]:
     """Return the variables of this process, those for Python's paths, and `extra`."""
-    paths = [*sys.path, str(Path(__file__).parents[2])]
+    # Python ignores entries that are not strings, such as paths.
+    entries = [entry for entry in sys.path if isinstance(entry, str)]
+    paths = [*entries, str(Path(__file__).parents[2])]
     python_variables = {
         "PYTHONPATH": os.pathsep.join(filter(None, paths)),
         "PYTHONSAFEPATH": "1",  # files in the working directory must not shadow modules

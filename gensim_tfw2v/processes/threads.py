@@ -8,7 +8,7 @@ import threading
 import time
 from collections import deque
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
-from concurrent.futures import Future, ThreadPoolExecutor, TimeoutError
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from itertools import islice, takewhile
 from typing import Any, TypeVar
 
@@ -174,13 +174,10 @@ def in_threads(
                         futures.append(pool.submit(work, item, stop_event))
                 if not futures:
                     break
-                try:
-                    result = futures[0].result(REPORT_SECONDS)
-                except TimeoutError:
+                if wait([futures[0]], REPORT_SECONDS).done:
+                    yield futures.popleft().result()
+                else:
                     report()
-                    continue
-                futures.popleft()
-                yield result
             report()
         finally:
             stop_event.set()

@@ -31,7 +31,7 @@ def read_edge_index(
         Name of the relation of each edge.
     directed : bool
     n_nodes : int, optional
-        Number of nodes; by default the greatest number in the array, and 1.
+        Number of nodes; by default the greatest number in the array plus 1.
 
     Raises
     ------

@@ -34,6 +34,9 @@ def read_blocks(path: str) -> Iterator[bytes]:
     n_lines = 0  # number of lines before the block
     with _open(path) as stream:
         for block in _split_stream(path, stream):
+            if not n_bytes and block.startswith(codecs.BOM_UTF8):
+                block = block.removeprefix(codecs.BOM_UTF8)
+                n_bytes = len(codecs.BOM_UTF8)
             _check_text(path, block, n_bytes, n_lines)
             yield block
             n_bytes += len(block)
@@ -43,11 +46,7 @@ def read_blocks(path: str) -> Iterator[bytes]:
 def _split_stream(path: str, stream: BinaryIO) -> Iterator[bytes]:
     """Yield blocks of whole lines, with a newline at the end of each block."""
     incomplete_line = b""
-    is_first = True
     while piece := stream.read(BLOCK_BYTES):
-        if is_first:
-            piece = piece.removeprefix(codecs.BOM_UTF8)
-            is_first = False
         lines, newline, rest = piece.rpartition(b"\n")
         if newline:
             yield incomplete_line + lines + newline

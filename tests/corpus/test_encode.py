@@ -236,3 +236,9 @@ def test_errors_of_words_and_of_generators_are_raised(read, monkeypatch, tempora
     with pytest.raises(OSError, match="of the generator"):
         read(failing())
     assert not list(temporary.iterdir())
+
+
+def test_words_of_numpy_may_follow_strings(monkeypatch):
+    monkeypatch.setattr(sentences, "BATCH_WORDS", 2)
+    with scan_sentences([["a", "b"], [np.str_("a")], ["b", np.str_("b")]]) as scan:
+        assert dict(scan.raw_vocab) == {"a": 2, "b": 3}

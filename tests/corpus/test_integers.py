@@ -341,6 +341,8 @@ def encode_values(lists):
 ARROW = {
     "list": lambda kind, rows: pa.array(rows, pa.list_(kind)),
     "large list": lambda kind, rows: pa.array(rows, pa.large_list(kind)),
+    "list view": lambda kind, rows: pa.array(rows, pa.list_view(kind)),
+    "large list view": lambda kind, rows: pa.array(rows, pa.large_list_view(kind)),
     "fixed size": lambda kind, rows: pa.array(
         [row and [*row, None, None, None][:3] for row in rows], pa.list_(kind, 3)
     ),

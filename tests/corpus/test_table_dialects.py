@@ -343,6 +343,8 @@ REFUSED = {
     "columns.json": ('{"id":{"0":1},"text":{"0":"a b"}}', r"struct.*orient='records'", None),
     "pretty.json": ('{\n "text": "a"\n}\n', "line 1 is not a JSON object", None),
     "numbers.json": ("[1, 2]", "record 1 must be a JSON object, got 1", None),
+    "damaged.json": ('[{"text": "a"}, {' + "'text': 1}, " + "x" * (1 << 23), "record 2 is not JSON",
+                     None),
     "cut.json": ('[{"text": "a"}, {"te', "record 2 is not JSON", None),
     "more.json": ('[{"text": "a"}] x', "the array of records is followed by 'x'", None),
     "mixed.json": ('[{"text": "a"}, {"text": 2}]', "record 2: column 'text' is 2", None),
@@ -586,3 +588,10 @@ def test_random_json_is_read_as_the_json_module_reads_it(
                 else:
                     with pytest.raises(ValueError, match="has no column 'text'"):
                         words_of(folder / name)
+
+
+@pytest.mark.parametrize("text", ["\n\nid,text\n1,a b\n2,c\n", "\r\nid,text\r\n1,a b\r\n2,c\r\n"])
+def test_blank_lines_before_the_names_are_skipped(tmp_path, text):
+    path = tmp_path / "t.csv"
+    path.write_bytes(text.encode())
+    assert words_of(path) == words_by_pandas(path) == [["a", "b"], ["c"]]

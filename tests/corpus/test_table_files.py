@@ -225,6 +225,7 @@ CUT = gzip.compress(b"texts\na\n" * 5000, mtime=0)[:-20]
      ".csv, .tsv, .jsonl, .ndjson, .json); read other files as text"),
     ("t.parquet", b"PAR1 and more", "t.parquet: Parquet magic bytes not found in footer"),
     ("t.csv.gz", CUT, "t.csv.gz: Truncated compressed"),
+    ("t.csv.xz", lzma.compress(b"texts\na\n" * 5000)[:-20], "t.csv.xz: Compressed file ended"),
     ("t.csv", b"texts,b\na\n", "t.csv: row 1 (line 2): 1 cell, but the first row has 2, in 'a\\n'"),
     ("t.csv", b"texts\n\xff\n", "t.csv: row 1 (line 2): b'\\xff' is not UTF-8 text: pass the"),
     ("t.jsonl", b'{"texts": "\xff"}\n', "t.jsonl: line 1: b'\\xff' is not UTF-8 text: pass"),
@@ -354,3 +355,11 @@ def test_subclasses_are_read_by_their_own_iterator(tmp_path):
 
     path = write(tmp_path / "t.parquet", ["A b", "B a"])
     assert read_by_library(Lower(path, "text"))[0] == [["a", "b"], ["b", "a"]]
+
+
+@pytest.mark.parametrize("suffix", [".GZ", ".Bz2", ".XZ"])
+def test_suffix_of_a_compression_may_be_in_upper_case(tmp_path, suffix):
+    compress = {".gz": gzip.compress, ".bz2": bz2.compress, ".xz": lzma.compress}[suffix.lower()]
+    path = tmp_path / f"T.CSV{suffix}"
+    path.write_bytes(compress(b"id,text\n1,a b\n"))
+    assert list(TableSentences(path, "text")) == [["a", "b"]]

@@ -1,10 +1,13 @@
 """Texts in several files are recognised, cut into runs, and read as one."""
 
 import bz2
+import functools
 import gzip
+import http.server
 import lzma
 import os
 import pty
+import threading
 from pathlib import Path
 
 import pytest
@@ -155,3 +158,15 @@ def test_pipes_and_terminals_can_be_read_only_once(tmp_path):
             os.close(descriptor)
     for path in (tmp_path / "file", tmp_path, tmp_path / "missing", "null\0byte"):
         assert is_pipe(path) is False
+
+
+def test_missing_remote_file_is_not_called_damaged(tmp_path):
+    requests = pytest.importorskip("requests")
+    handler = functools.partial(http.server.SimpleHTTPRequestHandler, directory=tmp_path)
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        try:
+            with pytest.raises(requests.HTTPError, match="404 Client Error"):
+                scan_texts([f"http://127.0.0.1:{server.server_port}/missing.txt"])
+        finally:
+            server.shutdown()

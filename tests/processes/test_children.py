@@ -1,5 +1,7 @@
+import os
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -65,3 +67,9 @@ def test_missing_interpreter_is_reported(monkeypatch):
     monkeypatch.setenv("PATH", "/nowhere")
     with pytest.raises(RuntimeError, match="set sys.executable to an interpreter"):
         children.start_module("tests.forked")
+
+
+def test_entries_of_the_path_that_are_not_strings_are_left_out(monkeypatch):
+    monkeypatch.setattr(sys, "path", [Path("somewhere"), "elsewhere", *sys.path])
+    paths = children._make_environment({})["PYTHONPATH"].split(os.pathsep)
+    assert "elsewhere" in paths and "somewhere" not in paths

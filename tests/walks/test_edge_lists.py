@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import gzip
 import os
 import threading
@@ -168,9 +169,11 @@ def test_a_missing_column_of_weights_is_refused_with_the_names_of_columns(tmp_pa
 
 def test_text_that_is_not_utf8_is_refused_with_its_offset(tmp_path, monkeypatch):
     monkeypatch.setattr(text_blocks, "BLOCK_BYTES", 10)
-    path = write(tmp_path, b"a b\n" * 10 + b"c \xff\n")
-    with pytest.raises(CorpusDecodeError, match="is not UTF-8 text: invalid start byte at byte 42"):
-        read_graph(path)
+    for mark, offset in (b"", 42), (codecs.BOM_UTF8, 45):
+        path = write(tmp_path, mark + b"a b\n" * 10 + b"c \xff\n")
+        message = f"is not UTF-8 text: invalid start byte at byte {offset}"
+        with pytest.raises(CorpusDecodeError, match=message):
+            read_graph(path)
 
 
 def test_a_truncated_file_is_refused(tmp_path):

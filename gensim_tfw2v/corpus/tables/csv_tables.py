@@ -99,6 +99,8 @@ class CsvTable:
         )
 
         def parse(block: bytes, is_first: bool) -> Any:
+            if is_first:
+                block = block.lstrip(b"\r\n")  # pyarrow counts blank lines as rows to skip
             read_options = csv.ReadOptions(
                 use_threads=False,
                 block_size=len(block) + 1,

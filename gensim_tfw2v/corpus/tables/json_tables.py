@@ -14,6 +14,7 @@ from functools import cached_property
 from itertools import islice
 from typing import Any
 
+from gensim_tfw2v.corpus.file_marks import may_be_cut_json
 from gensim_tfw2v.corpus.tables import table_streams
 from gensim_tfw2v.corpus.tables.table_blocks import parse_blocks, read_blocks
 from gensim_tfw2v.corpus.tables.table_options import TableOptions
@@ -196,8 +197,10 @@ class JsonArrayTable(_JsonTable):
                     try:
                         record, offset = decode(buffer, offset)
                         break
-                    except (ValueError, RecursionError) as error:
-                        piece = text.read(max(READ_CHARACTERS, len(buffer)))
+                    except (json.JSONDecodeError, RecursionError) as error:
+                        piece = ""
+                        if not isinstance(error, RecursionError) and may_be_cut_json(error, buffer):
+                            piece = text.read(max(READ_CHARACTERS, len(buffer)))
                         if not piece:
                             raise ValueError(f"{location} is not JSON: {error}") from None
                         if len(buffer) - offset > table_streams.BLOCK_BYTES:

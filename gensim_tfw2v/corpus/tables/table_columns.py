@@ -14,7 +14,7 @@ from gensim_tfw2v.corpus.decompression import read_head
 from gensim_tfw2v.corpus.tables import list_cells
 from gensim_tfw2v.corpus.tables.table_formats import SUFFIXES, TableFormat, find_format
 from gensim_tfw2v.corpus.tables.table_options import TableColumn, TableOptions
-from gensim_tfw2v.messages import COMPRESSED, quoted, require
+from gensim_tfw2v.messages import COMPRESSED, damage, quoted, require
 
 try:
     import pyarrow as pa
@@ -83,10 +83,13 @@ def naming(path: str) -> Iterator[None]:
     """
     try:
         yield
-    except (pa.ArrowException, ValueError, OSError) as error:
-        if str(error).startswith(path) or (isinstance(error, OSError) and error.errno is not None):
+    except Exception as error:
+        is_of_system = isinstance(error, OSError) and error.errno is not None
+        if str(error).startswith(path) or is_of_system:
             raise
-        raise ValueError(f"{path}: {error}") from error
+        if isinstance(error, pa.ArrowException | ValueError | OSError) or damage(error):
+            raise ValueError(f"{path}: {error}") from error
+        raise
 
 
 def find_types(paths: list[str], column: TableColumn) -> dict[str, Any]:
