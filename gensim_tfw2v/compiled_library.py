@@ -14,6 +14,9 @@ from typing import Any, NamedTuple
 #: The library for programs without TensorFlow.
 KERNELS = Path(__file__).with_name("kernel") / "native/kernels.so"
 
+#: The library with the same kernels as TensorFlow's ops.
+OPS = KERNELS.with_name("ops.so")
+
 POINTER = ctypes.c_void_p
 NUMBER = ctypes.c_int64
 TEXT = ctypes.c_char_p

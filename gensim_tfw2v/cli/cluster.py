@@ -214,8 +214,14 @@ def status(
 
 def task(
     hosts: Hosts = None,
-    role: Annotated[Literal["ps", "worker"], option("Which task this is.")] = "worker",
-    index: Annotated[int, option("Index among the tasks of that role.", min=0)] = 0,
+    role: Annotated[
+        Literal["ps", "worker"] | None,
+        option("Which task this is, with --hosts; by default, a worker."),
+    ] = None,
+    index: Annotated[
+        int | None,
+        option("Index among the tasks of that role, with --hosts; by default 0.", min=0),
+    ] = None,
     log_dir: Annotated[
         str | None,
         option(
@@ -237,11 +243,13 @@ def task(
     from gensim_tfw2v.cluster.spec import LOG_DIR, from_tf_config, read_hosts
     from gensim_tfw2v.cluster.supervisor import run_task, run_task_of_parent
 
-    if hosts is None:
+    if hosts is not None:
+        cluster = read_hosts(hosts)
+        own_task = cluster.task(role or "worker", index or 0)
+    elif role is None and index is None:
         cluster, own_task = from_tf_config(os.environ)
     else:
-        cluster = read_hosts(hosts)
-        own_task = cluster.task(role, index)
+        raise BadInput("--role and --index need --hosts; without it, TF_CONFIG names the task")
     if own_task.role == "chief":
         raise BadInput("TF_CONFIG makes this the chief: run the program that trains here")
     require("tfw2v task", "tensorflow")

@@ -91,7 +91,7 @@ def print_results(
         rows.append(("best", f"epoch {best_epoch}: {model.best_score:.4f}"))
     if n_restored:
         rows.append(("resumed", f"{n_restored:,} of {n_words:,} {words} had been trained before"))
-    if model.compute_loss:
+    if model.compute_loss and model.mean_losses:  # empty if nothing was predicted
         loss = model.mean_losses[-1]
         rows.append(("loss", f"{loss:.4f} nats per prediction in the last epoch"))
     if model.traffic is not None and model.cluster is not None:

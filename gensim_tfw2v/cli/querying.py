@@ -191,6 +191,8 @@ def vectors(
     or --infer, only the numbers. Unknown words are skipped with a warning on stderr, except with a
     FastText model, which has vectors for them too. If no word is known, the exit status is 2.
     """
+    if sentences and infer:
+        raise BadInput("--sentences and --infer are two ways to represent a line: leave out one")
     saved = load_saved(model, encoding)
     if infer:
         from gensim_tfw2v import TFDoc2Vec
@@ -201,8 +203,12 @@ def vectors(
         lines: Any = (line.split() for line in sys.stdin)
         if has_integers(saved.wv):
             lines = TypedSentences(lines, saved.wv)
+        n_lines = 0
         for row in saved.infer_vectors(lines):
             print(*_format_elements(row))
+            n_lines += 1
+        if not n_lines:
+            raise BadInput("standard input is empty; write one text per line")
         return
     from gensim_tfw2v.typed_words import find_key
 

@@ -9,6 +9,7 @@ import contextlib
 import json
 import os
 import signal
+import sys
 import tempfile
 import time
 from pathlib import Path
@@ -16,9 +17,15 @@ from typing import Annotated, Any
 
 import typer
 
-from gensim_tfw2v.cli.common import BadInput, Verbose, option, print_table
+from gensim_tfw2v.cli.common import BadInput, Verbose, fail, option, print_table
 from gensim_tfw2v.files.temporary import OWNED, PREFIX, try_lock
 from gensim_tfw2v.messages import quoted
+
+#: Seconds that `stop` waits before it prints what it is waiting for.
+PATIENCE_SECONDS = 10.0
+
+#: Seconds that `stop` waits. A training waits up to 120 s for running jobs, then for a checkpoint.
+STOPPING_SECONDS = 600.0
 
 Name = Annotated[str | None, option("Name as in tfw2v cluster ls; needed if several are running.")]
 
@@ -57,7 +64,20 @@ def stop(name: Name = None, verbose: Verbose = False) -> None:
     name, _, (pid, *_, command) = _select(name)
     with contextlib.suppress(ProcessLookupError):  # the program has just exited
         os.kill(pid, signal.SIGTERM)
+        os.kill(pid, signal.SIGCONT)  # a program that is suspended (Ctrl-Z) must handle it, too
+    start = time.monotonic()
+    is_reported = False
     while name in _find_running():
+        seconds = time.monotonic() - start
+        if seconds > STOPPING_SECONDS:
+            fail(f"{name} still runs after {seconds:.0f} s; kill -9 {pid} ends it", status=1)
+        if seconds > PATIENCE_SECONDS and not is_reported:
+            is_reported = True
+            print(
+                f"waiting at most {STOPPING_SECONDS:.0f} s for {name} to finish its running jobs, "
+                "and to write a checkpoint",
+                file=sys.stderr,
+            )
         time.sleep(0.1)
     print(f"stopped {name}: {command}")
 

@@ -1,5 +1,7 @@
 """Waiting for the tasks of a cluster, and connecting TensorFlow's coordinator to them."""
 
+from __future__ import annotations
+
 import contextlib
 import itertools
 import os
@@ -45,12 +47,18 @@ class MissingTasks(ConnectionError):
         The tasks that did not answer.
     """
 
-    def __init__(self, tasks: Iterable[Task], seconds: float, advice: str = "") -> None:
+    def __init__(self, message: str, tasks: Iterable[Task] = ()) -> None:
+        super().__init__(message)
         self.tasks = tuple(tasks)
-        names = ", ".join(map(str, self.tasks))
-        super().__init__(
+
+    @classmethod
+    def after(cls, seconds: float, tasks: Sequence[Task], advice: str = "") -> MissingTasks:
+        """Make the error of tasks that have not answered within a number of seconds."""
+        names = ", ".join(map(str, tasks))
+        return cls(
             f"no answer within {seconds:g} s from {names}: check that these tasks are running, "
-            f"that the addresses are right, and that no firewall blocks them{advice}"
+            f"that the addresses are right, and that no firewall blocks them{advice}",
+            tasks,
         )
 
 
@@ -93,7 +101,7 @@ def wait_for_tasks(tasks: Iterable[Task], seconds: float = READY_SECONDS) -> Non
             if calls[task].code() != grpc.StatusCode.UNIMPLEMENTED:
                 missing.append(task)
     if missing:
-        raise MissingTasks(missing, seconds)
+        raise MissingTasks.after(seconds, missing)
 
 
 def check_port(task: Task) -> None:
@@ -180,7 +188,7 @@ def bypass_proxies(tasks: Iterable[Task]) -> None:
     os.environ["no_grpc_proxy"] = ",".join(dict.fromkeys(hosts))
 
 
-def connect(cluster: Cluster, presence: "Presence", seconds: float = READY_SECONDS) -> Any:
+def connect(cluster: Cluster, presence: Presence, seconds: float = READY_SECONDS) -> Any:
     """Connect this process, as the coordinator, to the tasks of a cluster.
 
     Parameters
@@ -213,7 +221,7 @@ def connect(cluster: Cluster, presence: "Presence", seconds: float = READY_SECON
     wait_for_tasks(cluster.servers(), seconds)
     prepare_connections(cluster.servers())
     if missing := presence.begin(seconds):
-        raise MissingTasks(missing, seconds)
+        raise MissingTasks.after(seconds, missing)
 
     # If the chief has no address, TensorFlow picks a free port for it.
     own_task = {"task_type": "chief", "task_id": 0} if cluster.chief else {}

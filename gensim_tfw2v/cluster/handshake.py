@@ -4,6 +4,8 @@ A TensorFlow server does not report its version. So each task stores its version
 its own device, and the coordinator reads that variable.
 """
 
+from __future__ import annotations
+
 import logging
 import sys
 import time
@@ -39,9 +41,11 @@ def own_versions() -> list[str]:
 class OtherVersion(ConnectionError):
     """Tasks with a different version of TensorFlow, or of this package, than the coordinator's."""
 
-    def __init__(self, task_versions: dict[Task, str], package: str, version: str) -> None:
+    @classmethod
+    def of(cls, task_versions: dict[Task, str], package: str, version: str) -> OtherVersion:
+        """Make the error of tasks with different versions of a package than `version`."""
         differences = ", ".join(f"{version} on {task}" for task, version in task_versions.items())
-        super().__init__(
+        return cls(
             f"this program has {package} {version}, but the cluster has {differences}. Install the "
             f"same version everywhere, for example: pip install {package.lower()}=={version}"
         )
@@ -50,8 +54,10 @@ class OtherVersion(ConnectionError):
 class MissingKernels(ConnectionError):
     """Workers without the compiled kernels that this program has."""
 
-    def __init__(self, tasks: list[Task]) -> None:
-        super().__init__(
+    @classmethod
+    def of(cls, tasks: list[Task]) -> MissingKernels:
+        """Make the error of tasks without kernels."""
+        return cls(
             "this program has compiled kernels, but these tasks lack them: "
             f"{', '.join(map(str, tasks))}. Install the package there with a C++ compiler (Debian: "
             "apt-get install g++), or from a wheel. The tasks' output contains the reason"
@@ -108,11 +114,11 @@ def check_versions(tasks: Iterable[Task]) -> None:
             ", ".join(foreign_tasks),
         )
     if tensorflow_versions:
-        raise OtherVersion(tensorflow_versions, "TensorFlow", tensorflow)
+        raise OtherVersion.of(tensorflow_versions, "TensorFlow", tensorflow)
     if package_versions:
-        raise OtherVersion(package_versions, "gensim-tfw2v", package)
+        raise OtherVersion.of(package_versions, "gensim-tfw2v", package)
     if tasks_without_ops:
-        raise MissingKernels(tasks_without_ops)
+        raise MissingKernels.of(tasks_without_ops)
 
 
 def _read_version(task: Task) -> str | None:

@@ -11,8 +11,7 @@ import platform
 import threading
 import time
 from collections.abc import Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
-from concurrent.futures import TimeoutError as FutureTimeout
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from pathlib import Path
 from typing import Any
 
@@ -177,17 +176,15 @@ class RemoteReader:
         threading.Thread(target=set_result, name="tfw2v-reader", daemon=True).start()
         deadline = time.monotonic() + seconds
         probe_time = time.monotonic() + PROBE_SECONDS
-        while True:
-            try:
-                return result.result(0.2)
-            except FutureTimeout:
-                if stopped.is_set():
-                    raise Stopped from None
-                if time.monotonic() > deadline:
-                    raise ConnectionError(f"no answer in {seconds:.0f} s") from None
-                if time.monotonic() > probe_time:
-                    wait_for_tasks([self._task], ANSWER_SECONDS)
-                    probe_time = time.monotonic() + PROBE_SECONDS
+        while not wait([result], 0.2).done:
+            if stopped.is_set():
+                raise Stopped
+            if time.monotonic() > deadline:
+                raise ConnectionError(f"no answer in {seconds:.0f} s")
+            if time.monotonic() > probe_time:
+                wait_for_tasks([self._task], ANSWER_SECONDS)
+                probe_time = time.monotonic() + PROBE_SECONDS
+        return result.result()
 
 
 def _encode_names(names: Sequence[str]) -> Any:

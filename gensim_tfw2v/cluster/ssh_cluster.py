@@ -91,9 +91,9 @@ class SshCluster(StartedCluster):
         return [*self._ssh, *OPTIONS, "--", task.host, remote_line]
 
     def _show(self, task: Task, line: str) -> None:
+        super()._show(task, line)  # first, because standard error may be closed
         if not is_noise(line):
             self._show_line(task, line)
-        super()._show(task, line)
 
     def _describe_end(self, task: Task, status: int, last_line: str) -> str:
         output = f"; its last output: {last_line}" if last_line else ""
@@ -112,4 +112,4 @@ class SshCluster(StartedCluster):
             wait_for_tasks(tasks, max(1.0, deadline - time.monotonic()))
         except MissingTasks as missing:
             advice = ". If they are only slow to start, set a longer --seconds"
-            raise MissingTasks(missing.tasks, self.ready_seconds, advice) from None
+            raise MissingTasks.after(self.ready_seconds, missing.tasks, advice) from None

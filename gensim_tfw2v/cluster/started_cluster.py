@@ -139,13 +139,12 @@ class StartedCluster(abc.ABC):
 
     def start(self, task: Task) -> None:
         """Start a task, or restart it after it has exited."""
-        if task in self._tasks:
-            self._tasks.pop(task).close()
         log = self.log(task)
         size = log.stat().st_size if log.exists() else 0
-        self._tasks[task] = StartedTask(
-            task, self._start_process(task), self._show, self.ready_seconds
-        )
+        process = self._start_process(task)  # if this fails, `restarting` tries again
+        if task in self._tasks:
+            self._tasks[task].close()
+        self._tasks[task] = StartedTask(task, process, self._show, self.ready_seconds)
         self._processes[log.stem] = self.pid(task), size
         with contextlib.suppress(OSError):  # full disk
             new_file = self._logs.folder / f"{TASKS_FILE}.new"
@@ -177,7 +176,7 @@ class StartedCluster(abc.ABC):
                 logger.warning("%s; it is started again", error)
                 self.start(error.task)
             if time.monotonic() >= deadline:
-                raise MissingTasks(missing, self.ready_seconds)
+                raise MissingTasks.after(self.ready_seconds, missing)
             time.sleep(0.05)
 
     def check(self, tasks: Iterable[Task] | None = None) -> None:
@@ -240,7 +239,7 @@ class StartedCluster(abc.ABC):
             logger.warning("%s; it is started again", self._end_error(task))
             self.start(task)
         except OSError as error:
-            logger.error("%s cannot be started again: %s", task, error)
+            logger.error("%s could not be started again: %s", task, error)
 
     def pid(self, task: Task) -> int:
         """Return the id of a task's process on this machine."""

@@ -8,7 +8,7 @@ import numpy as np
 
 from gensim_tfw2v._tensorflow import tf
 from gensim_tfw2v.cluster.spec import LocalTasks
-from gensim_tfw2v.compiled_library import Options
+from gensim_tfw2v.compiled_library import OPS, Options
 from gensim_tfw2v.engines.problem import Problem
 from gensim_tfw2v.kernel.native import by_ctypes
 from gensim_tfw2v.kernel.sizes import choose_kernel_options, kernels_can_train
@@ -56,7 +56,7 @@ class CompiledEngine(Engine):
             return False
         if not kernels_can_train(options.objective):
             return False
-        if isinstance(options.cluster, LocalTasks) and by_ctypes.is_available():
+        if isinstance(options.cluster, LocalTasks) and by_ctypes.is_available() and OPS.exists():
             return True
         require(f"{library.why_not()}. Training without them", "tensorflow")
         return not tf.config.list_physical_devices("GPU") and library.load_ops() is not None

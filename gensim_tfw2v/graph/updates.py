@@ -113,12 +113,10 @@ def _sort_ids(ids: tf.Tensor, bits: tuple[int, int, int]) -> tuple[tf.Tensor, tf
     of a step's index and of a position.
     """
     id_bits, step_bits, position_bits = bits
-    steps = tf.range(tf.shape(ids)[0])[:, None]
+    steps, positions = (tf.range(tf.cast(size, tf.int64)) for size in tf.unstack(tf.shape(ids)))
     id_shift = step_bits + position_bits
-    step_positions = steps * (1 << position_bits) + tf.range(tf.shape(ids)[1])
-    packed = tf.reshape(
-        tf.cast(ids, tf.int64) * (1 << id_shift) + tf.cast(step_positions, tf.int64), [-1]
-    )
+    step_positions = steps[:, None] * (1 << position_bits) + positions
+    packed = tf.reshape(tf.cast(ids, tf.int64) * (1 << id_shift) + step_positions, [-1])
     half = (id_bits + 1) // 2
     # Sort by the lower half of the id, by its upper half, then by the step. Each sort keeps the
     # order of the previous one.

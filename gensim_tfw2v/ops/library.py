@@ -18,7 +18,7 @@ from gensim_tfw2v._tensorflow import tf
 from gensim_tfw2v.kernel.native import by_ctypes
 
 #: Path of the library with the compiled ops.
-OPS = compiled_library.KERNELS.with_name("ops.so")
+OPS = compiled_library.OPS
 
 logger = logging.getLogger(__name__)
 

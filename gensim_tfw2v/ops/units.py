@@ -94,7 +94,8 @@ def train_unit(
 
 def gather_lists(lists: Lists, words: tf.Tensor) -> Lists:
     """Return the lists of the words with these ids [n], as tensors."""
-    ragged = tf.gather(tf.RaggedTensor.from_row_splits(lists.entries, lists.offsets), words)
+    all_lists = tf.RaggedTensor.from_row_splits(lists.entries, lists.offsets, validate=False)
+    ragged = tf.gather(all_lists, words)
     return Lists(tf.cast(ragged.row_splits, tf.int32), ragged.flat_values)
 
 

@@ -177,7 +177,7 @@ class JobQueue:
         """Return the jobs that have not been collected."""
         return [tasks for index, tasks in enumerate(self._jobs) if index not in self._collected]
 
-    def worker_function(self, config: WorkerJob) -> tf.types.experimental.PolymorphicFunction:
+    def worker_function(self, worker_job: WorkerJob) -> tf.types.experimental.PolymorphicFunction:
         """Build the ``tf.function`` of a worker, which runs jobs until the queue is empty.
 
         While the worker runs a job, it draws and prepares the next one.
@@ -211,7 +211,7 @@ class JobQueue:
             alphas = self._alphas.sparse_read(row)
             ranges = units[:, 1:3] * tf.cast(is_job, tf.int32)  # empty if the queue is empty
             sources = self._sources(number, is_job, units, files)
-            job = config.prepare(sources, ranges, units[:, 4:], alphas, replicas, number)
+            job = worker_job.prepare(sources, ranges, units[:, 4:], alphas, replicas, number)
             return number, units[:, 3], job
 
         def work(files, replicas):  # type: ignore[no-untyped-def]
@@ -219,7 +219,7 @@ class JobQueue:
 
             def run_job(_, number, indices, *tensors):  # type: ignore[no-untyped-def]
                 next_number, next_indices, next_job = take(files, replicas)
-                packed = config.run(_restore_job(first_job, tensors), indices, tf.timestamp())
+                packed = worker_job.run(_restore_job(first_job, tensors), indices, tf.timestamp())
                 report = tf.concat([packed, [tf.cast(number, tf.float64)]], 0)
                 with tf.control_dependencies([report]):
                     are_jobs, rows = look_up(tf.stack([number, next_number]))

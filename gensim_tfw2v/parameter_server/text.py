@@ -10,6 +10,7 @@ import uuid
 from pathlib import Path
 
 from gensim_tfw2v._tensorflow import tf
+from gensim_tfw2v.cluster.spec import Role
 from gensim_tfw2v.kernel.tables import UnitTask
 from gensim_tfw2v.ops.walks import WalkFiles, draw_walks
 from gensim_tfw2v.parameter_server.job_config import JobConfig
@@ -72,11 +73,13 @@ def read_entries(
 
 def servers_can_write(folder: Path, n_servers: int) -> bool:
     """Return whether all ps tasks of the cluster can write files in a folder of this machine."""
+    # A ps task that doesn't share the folder would create it on its own machine.
+    if not tasks_can_read(folder, "ps", n_servers):
+        return False
     for index in range(n_servers):
         path = folder.absolute() / f"written-{uuid.uuid4().hex}"
         try:
             with tf.device(f"/job:ps/replica:0/task:{index}/device:CPU:0"):
-                # removed by this machine, so it must be the same folder
                 tf.io.write_file(os.fsencode(path), b"")
             path.unlink()
         except (tf.errors.NotFoundError, tf.errors.PermissionDeniedError, FileNotFoundError):
@@ -84,14 +87,14 @@ def servers_can_write(folder: Path, n_servers: int) -> bool:
     return True
 
 
-def is_shared_folder(folder: Path, n_workers: int) -> bool:
-    """Return whether all workers of the cluster can read files that this process writes there."""
+def tasks_can_read(folder: Path, role: Role, n_tasks: int) -> bool:
+    """Return whether all tasks of a role can read files that this process writes to a folder."""
     path = folder.absolute() / f"seen-{uuid.uuid4().hex}"
     token = uuid.uuid4().bytes
     path.write_bytes(token)
     try:
-        for index in range(n_workers):
-            with tf.device(f"/job:worker/replica:0/task:{index}/device:CPU:0"):
+        for index in range(n_tasks):
+            with tf.device(f"/job:{role}/replica:0/task:{index}/device:CPU:0"):
                 if tf.io.read_file(os.fsencode(path)).numpy() != token:
                     return False
     except (tf.errors.NotFoundError, tf.errors.PermissionDeniedError):

@@ -11,7 +11,7 @@ from typing import Any
 from gensim_tfw2v._tensorflow import tf
 from gensim_tfw2v.cluster.spec import Task
 from gensim_tfw2v.parameter_server.liveness import Liveness
-from gensim_tfw2v.parameter_server.text import is_shared_folder, servers_can_write
+from gensim_tfw2v.parameter_server.text import servers_can_write, tasks_can_read
 
 #: The ``tf.function`` of a job.
 Function = Callable[..., Any]
@@ -43,6 +43,9 @@ class ClusterWorkers:
 
     are_threads = False
 
+    #: Maximum number of errors of earlier jobs: more than can be in progress.
+    max_errors = 1000
+
     def __init__(self, coordinator: Any, tasks: Sequence[Task], liveness: Liveness) -> None:
         self.number = sum(task.role == "worker" for task in tasks)
         self.n_shards = sum(task.role == "ps" for task in tasks)
@@ -59,6 +62,7 @@ class ClusterWorkers:
         The method ``result`` of the returned object waits until the job is finished, and returns
         the result of the function, an ndarray.
         """
+        n_errors = 0
         while True:
             try:
                 scheduled = self._coordinator.schedule(function, args=arguments)
@@ -66,11 +70,13 @@ class ClusterWorkers:
             except tf.errors.OpError:
                 # This is the error of an earlier job, whose `result` raises it, too. Try again,
                 # because TensorFlow raises each error only once here.
-                continue
+                n_errors += 1
+                if n_errors > self.max_errors:
+                    raise
 
     def sees(self, folder: Path) -> bool:
         """Return whether all workers can read files that this process writes to a folder."""
-        return is_shared_folder(folder, self.number)
+        return tasks_can_read(folder, "worker", self.number)
 
     def servers_can_write(self, folder: Path) -> bool:
         """Return whether all ps tasks can write files in a folder of this machine."""

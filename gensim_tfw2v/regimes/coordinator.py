@@ -87,14 +87,12 @@ class Coordinator:
             self._pipe.send("done", getattr(self._regime, "traffic", None))
         except ClusterLost as error:
             self._pipe.send("error", self._liveness.name_lost_tasks(error))
-        except Divergence as error:
-            self._pipe.send("error", error)
-        except ConnectionError as error:
-            # a cluster that cannot be used, such as one with a different version
-            self._pipe.send("error", ConnectionError(str(error)))
-        except OSError as error:  # such as a full disk
+        except (Divergence, OSError) as error:  # such as a full disk, or a cluster that is unusable
             self._pipe.send("error", error)
         except Exception as error:
+            if request.method == "open" and isinstance(error, ValueError):  # options
+                self._pipe.send("error", ValueError(str(error)))
+                return
             logger.debug("the coordinator failed", exc_info=True)
             text = f"the coordinator failed: {type(error).__name__}: {shorten_reason(error)}"
             self._pipe.send("error", RuntimeError(text))

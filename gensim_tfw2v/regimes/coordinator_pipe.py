@@ -10,6 +10,7 @@ import os
 import pickle
 import queue
 import threading
+import traceback
 from multiprocessing.connection import Connection
 from typing import IO, Any, NamedTuple
 
@@ -167,7 +168,10 @@ class CoordinatorEnd:
                     (self._stopped_id,) = request.arguments
                 else:
                     self._requests.put(request)
-        except (EOFError, OSError):
+        except (EOFError, OSError):  # the program has exited
+            os._exit(1)
+        except Exception:  # a request that cannot be unpickled, such as a class of __main__
+            traceback.print_exc()
             os._exit(1)
 
 

@@ -148,7 +148,7 @@ class SubModelsRegime(ParameterServerRegime):
                     alpha = float(arguments[2][0, 0])
                     window = self.config.window
                     negative = self.config.objective.negative
-                    raise Divergence.at(f"sub-model {task.number}", window, negative, alpha)
+                    raise Divergence.at(f"sub-model {task.number + 1}", window, negative, alpha)
                 n_units += len(units)
                 n_bytes = sum(len(entries) for entries in arguments[0].numpy())
                 n_tokens = int(result.kept.sum())

@@ -186,3 +186,8 @@ def test_bad_hosts_files_are_rejected(tfw2v, tmp_path, text, message):
     hosts = tmp_path / "hosts.json"
     hosts.write_text(text)
     assert message in tfw2v("task", "--hosts", hosts, status=2).stderr
+
+
+@pytest.mark.parametrize("options", [("--role", "ps"), ("--index", 0)])
+def test_role_and_index_without_hosts_are_rejected(tfw2v, options):
+    assert "--role and --index need --hosts" in tfw2v("task", *options, status=2).stderr

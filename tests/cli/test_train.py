@@ -107,6 +107,7 @@ def test_doc2vec_model_is_trained_queried_and_converted(tfw2v, corpus, tmp_path)
         np.fromstring(row, sep=" "), model.infer_vector(words.split()), atol=1e-6
     )
     assert "needs a full model" in tfw2v("evaluate", output, "--text", corpus, status=2).stderr
+    assert "standard input is empty" in tfw2v("vectors", output, "--infer", status=2).stderr
 
 
 def test_lines_are_documents_in_files_folders_and_gzip(tfw2v, corpus, tmp_path):
@@ -375,3 +376,10 @@ def test_process_reports_a_missing_corpus(process, tmp_path):
     result = process("train", tmp_path / "missing", "-o", tmp_path / "model")
     assert (result.returncode, result.stdout) == (2, "")
     assert result.stderr == f"tfw2v: {tmp_path}/missing: no such file or folder\n"
+
+
+def test_text_without_predictions_is_trained_with_a_warning(tfw2v, tmp_path):
+    corpus = tmp_path / "words.txt"
+    corpus.write_text("one\ntwo\none\n")
+    result = tfw2v("train", corpus, "-o", tmp_path / "m", "--min-count", 1, "--compute-loss")
+    assert "trains nothing" in result.stderr and "loss" not in result.stdout

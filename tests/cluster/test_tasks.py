@@ -120,8 +120,9 @@ def test_output_of_local_tasks_is_saved_and_logged(caplog, monkeypatch, level):
     )
 
 
-@pytest.mark.parametrize(("fails_at", "restarts"), [(None, started_cluster.MAX_RESTARTS), (4, 2)])
-def test_workers_are_restarted_a_limited_number_of_times(caplog, monkeypatch, fails_at, restarts):
+@pytest.mark.parametrize("fails_at", [None, 4])
+def test_workers_are_restarted_a_limited_number_of_times(caplog, monkeypatch, fails_at):
+    restarts = started_cluster.MAX_RESTARTS
     monkeypatch.setattr(started_cluster, "LOOK_SECONDS", 0.01)
     monkeypatch.setattr(LocalCluster, "wait", lambda *_: None)
     started = []
@@ -141,7 +142,7 @@ def test_workers_are_restarted_a_limited_number_of_times(caplog, monkeypatch, fa
     assert started == ["ps"] + ["worker"] * (1 + restarts)
     assert caplog.text.count("worker 0 (") == ended
     assert caplog.text.count("ended with exit status 3; it is started again") == restarts
-    assert ("cannot be started again: no fork" in caplog.text) == bool(fails_at)
+    assert ("could not be started again: no fork" in caplog.text) == bool(fails_at)
 
 
 @pytest.mark.slow  # a task gives a sign of life every five seconds

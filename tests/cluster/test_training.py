@@ -53,6 +53,12 @@ def trained(cluster, **options):
     return TFWord2Vec(**{"corpus_file": LEE} | options, cluster=cluster, compute_loss=True)
 
 
+@pytest.mark.usefixtures("shared_forks")
+def test_too_many_ps_tasks_for_columns_raise_value_error():
+    with pytest.raises(ValueError, match="at most one ps task per column"):
+        trained("local:ps=3,worker=1", layout="columns", vector_size=2)
+
+
 def likeness(one, other):
     """Return the mean cosine of two models' vectors of the 300 most frequent words."""
     a, b = (model.wv.get_normed_vectors()[:300] for model in (one, other))

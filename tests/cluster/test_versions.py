@@ -3,6 +3,7 @@
 import contextlib
 import json
 import os
+import pickle
 import re
 import subprocess
 import sys
@@ -13,10 +14,13 @@ from gensim.test.utils import datapath
 
 from gensim_tfw2v import __version__
 from gensim_tfw2v.cluster import handshake
+from gensim_tfw2v.cluster.connect import BlockedPaths, MissingTasks
 from gensim_tfw2v.cluster.local_cluster import free_ports
 from gensim_tfw2v.cluster.spec import Cluster, Task
 from gensim_tfw2v.ops import library
 from tests.forks import SharedLauncher
+
+TASK = Task("worker", 3, "10.0.0.1:2222")
 
 #: Runs a task, after code that changes the versions that it reports.
 SERVE = """
@@ -225,3 +229,19 @@ def test_hash_of_the_ops_depends_on_the_ops(monkeypatch):
     assert library.ops_hash() != before
     monkeypatch.setattr(library, "load_ops", lambda: None)
     assert library.ops_hash() == ""
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        handshake.OtherVersion.of({TASK: "2.0"}, "TensorFlow", "2.1"),
+        handshake.MissingKernels.of([TASK]),
+        MissingTasks.after(3.0, [TASK]),
+        BlockedPaths("worker 0 and ps 0"),
+    ],
+    ids=lambda error: type(error).__name__,
+)
+def test_errors_of_the_coordinator_reach_the_program_unchanged(error):
+    copy = pickle.loads(pickle.dumps(error))
+    assert type(copy) is type(error) and str(copy) == str(error)
+    assert vars(copy) == vars(error)

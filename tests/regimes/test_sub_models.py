@@ -230,7 +230,7 @@ def test_sub_model_without_units_keeps_its_initial_rows(units, tmp_path):
 def test_divergence_names_the_sub_model(units, tmp_path):
     trial = Trial(OBJECTIVES[0], folder=tmp_path, native=True)
     trial.arrays.inputs[3] = np.nan
-    with pytest.raises(Divergence, match="sub-model 0 diverged"):
+    with pytest.raises(Divergence, match="sub-model 1 diverged"):
         train(trial, sub_models_of(units))
 
 
