@@ -16,7 +16,7 @@ from gensim_tfw2v.options.table import attributes_of
 from gensim_tfw2v.training.documents import KnownTags, Tags, take_tags
 from gensim_tfw2v.training.guarded_methods import refuse_while_used
 from gensim_tfw2v.training.inference import infer
-from gensim_tfw2v.training.untrained import DOCUMENTS_SEED
+from gensim_tfw2v.training.untrained import documents_seed
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -246,7 +246,7 @@ class TFDoc2Vec(TFWord2Vec, _WithoutOffsets):
     def update_weights(self) -> None:
         """Add rows for new words and tags; gensim calls it from ``build_vocab(update=True)``."""
         super().update_weights()
-        self.dv.resize_vectors(seed=self.seed + DOCUMENTS_SEED)
+        self.dv.resize_vectors(seed=documents_seed(self.seed))
 
     def infer_vector(
         self,

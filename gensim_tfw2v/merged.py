@@ -29,10 +29,11 @@ def merge_models(
 ) -> TFWord2Vec:
     """Merge models that were trained separately into one.
 
-    The merged model has the words of all models and the options of the first, and can be trained
-    further. Output rows (``syn1neg``) are merged if all inputs are full models, and start from 0
-    otherwise. Output rows of hierarchical softmax (``syn1``) belong to a Huffman tree: they are
-    merged only if all models have the same words and the same tree, which the merged model keeps.
+    The merged model has the words of all models and the options of the first, or the default ones
+    if the first consists only of vectors, and can be trained further. Output rows (``syn1neg``) are
+    merged if all inputs are full models, and start from 0 otherwise. Output rows of hierarchical
+    softmax (``syn1``) belong to a Huffman tree: they are merged only if all models have the same
+    words and the same tree, which the merged model keeps.
 
     Word counts are summed, as if each model had been trained on a different sample. If the models
     agree on the count of every word that they share, these counts are kept instead. If a model has
@@ -100,7 +101,8 @@ def merge_models(
         }
         sub_models.append(SubModel(rows, keyed_vectors.vectors, tables))
     merged = merge(sub_models, len(words), method, vector_size, seed)
-    options = options_of(models[0], names("merged", KEPT)) if are_full_models else {}
+    first = models[0]
+    options = options_of(first, names("merged", KEPT)) if isinstance(first, Word2Vec) else {}
     model = TFWord2Vec(vector_size=merged.inputs.shape[1], **options)
     with _new_arrays_in_files(model) if is_mapped(merged.inputs) else contextlib.nullcontext():
         count_of_word = dict(zip(words, counts.tolist(), strict=True))

@@ -23,6 +23,7 @@ from gensim_tfw2v.gensim_classes import Word2Vec
 from gensim_tfw2v.messages import COMPRESSED, quoted
 from gensim_tfw2v.monitor.progress import phase
 from gensim_tfw2v.options.config import TrainingConfig
+from gensim_tfw2v.options.contents import STOPPING_RESULTS
 from gensim_tfw2v.options.kinds import Whole, truth
 from gensim_tfw2v.options.option import Use
 from gensim_tfw2v.options.table import (
@@ -84,9 +85,7 @@ TRAIN_ATTRIBUTES = (
     "running_training_loss",
     "min_alpha_yet_reached",
     "mean_losses",
-    "history",
-    "best_epoch",
-    "best_score",
+    *STOPPING_RESULTS,
 )
 
 #: Methods that gensim's training threads call, and this package's training does not.
@@ -475,9 +474,10 @@ class TFWord2Vec(StoredWord2Vec):
         take more than `MEMORY_SHARE` of this machine's memory.
         """
         self._state.tables_folder = None
-        if self.tables_dir is not None:
-            return Path(self.tables_dir)
-        if self.cluster is None or self._current_config().regime_of_workers.trains_apart:
+        config = self._current_config()
+        if config.tables_dir is not None:
+            return config.tables_dir
+        if config.cluster is None or config.regime_of_workers.trains_apart:
             return None
         import psutil
 
@@ -853,9 +853,10 @@ class TFWord2Vec(StoredWord2Vec):
                 arguments["corpus_iterable"] = lists_for_gensim(corpus_iterable)
             self._open_process_launcher(config)
             self.mean_losses = []
-            for name in ("history", "best_epoch", "best_score"):  # an EarlyStopping sets them
+            for name in STOPPING_RESULTS:
                 self.__dict__.pop(name, None)
             self.stop_training = False
+            state.report_delay = report_delay
             if callbacks:
                 arguments["callbacks"] = [StoppableCallbacks(callbacks)]
             counts = super().train(**arguments)
@@ -911,7 +912,8 @@ class TFWord2Vec(StoredWord2Vec):
     ) -> tuple[int, int]:
         """Train on the next part of a stream, after adding its new words to the vocabulary.
 
-        The part is read only once. It may be a generator if `epochs` is 1. A new word is added if
+        The part is read only once. It may be a generator if `epochs` is 1. The options of the model
+        do not change. A new word is added if
         it occurs at least `min_count` times in the part, so parts should not be small.
 
         Parameters
@@ -952,8 +954,9 @@ class TFWord2Vec(StoredWord2Vec):
         if self._overrides:  # gensim's code reads the part again for each epoch
             check_overrides(self, self._overrides)
             self._check_corpus_sanity(corpus_iterable, corpus_file, passes=1 + epochs)
-        rates: dict[str, float] = {name: vars(self)[name] for name in ("alpha", "min_alpha")}
-        alpha = rates["alpha"] if alpha is None else alpha
+        names = ("alpha", "min_alpha", "epochs", "compute_loss")  # `train` sets them
+        options: dict[str, Any] = {name: vars(self)[name] for name in names}
+        alpha = options["alpha"] if alpha is None else alpha
         try:
             self._state.corpus_reader.keeps_scan = True
             self.build_vocab(corpus_iterable, corpus_file, update=len(self.wv) > 0)
@@ -970,7 +973,7 @@ class TFWord2Vec(StoredWord2Vec):
             )
         finally:
             self._state.corpus_reader = CorpusReader()
-            self.__dict__.update(rates)
+            self.__dict__.update(options)
 
     def held_out_loss(
         self,
@@ -1138,8 +1141,14 @@ class TFWord2Vec(StoredWord2Vec):
             raise ValueError("total_words must be provided alongside corpus_file argument.")
         epoch = kwargs.get("cur_epoch", 0)
         examples = kwargs.get("total_examples")
-        callbacks = kwargs.get("callbacks")
-        return self._train_on(Path(corpus_file), epoch, examples, total_words, callbacks=callbacks)
+        return self._train_on(
+            Path(corpus_file),
+            epoch,
+            examples,
+            total_words,
+            report_delay=self._state.report_delay,
+            callbacks=kwargs.get("callbacks"),
+        )
 
     def _train_on(
         self,

@@ -190,12 +190,13 @@ def train_slice(
                 f"{name}={quoted(compass_options[name])} of the compass, whose output layer slices "
                 "share: leave it out"
             )
+    trim_rule = _make_trim_rule(compass.wv, options.pop("trim_rule", None))
     model = TFWord2Vec(**compass_options | options)
     model.learn_hidden = False
     compute_loss = model.compute_loss
     try:
         model._state.corpus_reader.keeps_scan = True
-        model.build_vocab(sentences, corpus_file, trim_rule=_make_trim_rule(compass.wv))
+        model.build_vocab(sentences, corpus_file, trim_rule=trim_rule)
         if not len(model.wv):
             raise ValueError(
                 f"no word of the compass occurs at least min_count={model.min_count} times in the "
@@ -337,11 +338,16 @@ def _rotate(model: Any, rotation_matrix: np.ndarray) -> None:
             holder.fill_norms(force=True)
 
 
-def _make_trim_rule(vectors: KeyedVectors) -> Any:
-    """Return a `trim_rule` for gensim that drops words without a vector in `vectors`."""
+def _make_trim_rule(vectors: KeyedVectors, known_rule: Any = None) -> Any:
+    """Return a `trim_rule` for gensim that drops words without a vector in `vectors`.
+
+    It applies `known_rule`, a `trim_rule` or None, to the remaining words.
+    """
 
     def trim_rule(word: str, count: int, min_count: int) -> int:
-        return utils.RULE_DEFAULT if word in vectors.key_to_index else utils.RULE_DISCARD
+        if word not in vectors.key_to_index:
+            return utils.RULE_DISCARD
+        return known_rule(word, count, min_count) if known_rule else utils.RULE_DEFAULT
 
     return trim_rule
 

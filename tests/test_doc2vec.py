@@ -539,3 +539,9 @@ def test_killed_training_resumes_to_the_same_bits(options, tmp_path, caplog):
         model.train(lee(20), total_examples=20, epochs=4)
     assert "of 4 epochs are trained" in caplog.text
     assert_same(model, train())
+
+
+def test_vector_is_inferred_with_a_window_of_the_whole_document():
+    documents = [TaggedDocument(text, [index]) for index, text in enumerate(common_texts)]
+    model = TFDoc2Vec(documents, vector_size=4, min_count=1, window=10**9)
+    assert np.isfinite(model.infer_vector(common_texts[0])).all()

@@ -113,6 +113,7 @@ def test_keyed_vectors_are_merged_without_output_layers(halves, method, tmp_path
     bare = KeyedVectors.load_word2vec_format(str(tmp_path / "vectors.txt"))
     for given in ([half.wv for half in halves], [halves[0], halves[1].wv], [bare, halves[1].wv]):
         merged = merge_models(given, method)
+        assert merged.sg == getattr(given[0], "sg", 0)
         assert not merged.syn1neg.any()
         assert len(merged.wv) == len(merge_models(halves, method).wv)
         merged.train(TEXTS[:50], total_examples=50, epochs=1)

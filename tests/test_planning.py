@@ -406,3 +406,8 @@ def test_measured_links_of_a_different_cluster_are_refused():
     links = ClusterLinks.from_measurements(measured())
     with pytest.raises(ValueError, match="links has 4 workers and 2 ps tasks, but workers is 3"):
         Machines(3, 2, links=links)
+
+
+def test_sample_compared_with_counts_is_refused():
+    with pytest.raises(ValueError, match="sample must be below 1, got 5"):
+        Workload.for_text(1000, 1e6, sample=5)

@@ -4,9 +4,11 @@ import json
 
 import numpy as np
 import pytest
+from gensim.models.doc2vec import TaggedDocument
 from gensim.test.utils import common_texts
 
-from gensim_tfw2v import TFWord2Vec
+from gensim_tfw2v import TFDoc2Vec, TFWord2Vec
+from gensim_tfw2v.training.untrained import random_vectors_reason
 
 
 def trained(**options):
@@ -72,3 +74,15 @@ def test_seed_none_with_tables_dir_gives_different_vectors(tmp_path):
 def test_held_out_loss_is_reproducible_with_seed_none():
     model = trained(seed=None)
     assert model.held_out_loss(common_texts) == model.held_out_loss(common_texts)
+
+
+@pytest.mark.parametrize("seed", [None, (3, 4), np.array([3, 4])], ids=repr)
+def test_seeds_of_doc2vec_may_be_none_or_sequences(seed):
+    documents = [TaggedDocument(text, [index]) for index, text in enumerate(common_texts)]
+    model = TFDoc2Vec(vector_size=4, min_count=1, seed=seed)
+    model.build_vocab(documents)
+    is_known = seed is not None
+    for has_tags in False, True:
+        assert bool(random_vectors_reason(model, has_tags)) == is_known
+    model.train(documents, total_examples=9, epochs=1)
+    assert np.isfinite(model.dv.vectors).all()

@@ -6,6 +6,7 @@ from operator import attrgetter
 
 import numpy as np
 import pytest
+from gensim import utils
 from gensim.models import Doc2Vec, FastText, KeyedVectors, Word2Vec
 from gensim.models.doc2vec import TaggedDocument
 from gensim.test.utils import common_texts, lee_corpus_list
@@ -469,3 +470,13 @@ def test_models_that_cannot_be_aligned_raise(caplog):
         align_models([model, bad])
     assert len(align_models(one for one in (model, model))) == 2
     assert "shares only 12 words with the previous one, fewer than its 24" in caplog.text
+
+
+def test_trim_rule_of_a_slice_is_applied():
+    compass = trained(common_texts)
+
+    def trim_rule(word, count, min_count):
+        return utils.RULE_DISCARD if word == "system" else utils.RULE_DEFAULT
+
+    model = train_slice(compass, [*common_texts, ["unheard"]], min_count=1, trim_rule=trim_rule)
+    assert {*model.wv.index_to_key} == {*compass.wv.index_to_key} - {"system"}

@@ -61,7 +61,7 @@ def summary(
     ----------
     vectors : KeyedVectors
         V words of D dimensions, the most frequent first.
-    files : iterable of str or path
+    files : str, path or iterable of them
         Files of rated word pairs or of analogies; the kind is detected from the content.
     standard : bool, optional
         Also evaluate on WordSim-353, SimLex-999 and the analogies of Mikolov et al. (2013). By
@@ -94,7 +94,7 @@ def summary(
         standard = labels is None and edges is None
     pair_sets = list(NAMED_SETS) if standard else []
     analogy_sets = list(analogies.NAMED_SETS) if standard else []
-    for file in files:
+    for file in [files] if isinstance(files, str | os.PathLike) else files:
         sets = analogy_sets if file_kind(file) == "analogies" else pair_sets
         sets.append(os.fspath(file))
     pair_scores = {name: evaluate_pairs(vectors, name).to_dict() for name in pair_sets}

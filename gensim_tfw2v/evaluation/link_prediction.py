@@ -214,6 +214,9 @@ def _draw_non_edges(
             f"{n_pairs:,} edges need as many pairs of nodes without an edge, and the graph has "
             f"only {n_non_edges:,}; hold out fewer edges"
         )
+    if len(edge_codes) > 9 * n_non_edges:  # few draws would be pairs without an edge
+        codes = rng.choice(_non_edge_codes(edge_codes, n_nodes), n_pairs, replace=False)
+        return np.stack(np.divmod(codes, n_nodes), axis=1)
     codes = np.empty(0, dtype=np.int64)
     while len(codes) < n_pairs:
         pairs = rng.integers(n_nodes, size=(2 * n_pairs, 2))
@@ -225,3 +228,13 @@ def _draw_non_edges(
         first_draws = np.unique(codes, return_index=True)[1]
         codes = codes[np.sort(first_draws)]
     return np.stack(np.divmod(codes[:n_pairs], n_nodes), axis=1)
+
+
+def _non_edge_codes(edge_codes: NDArray[np.int64], n_nodes: int) -> NDArray[np.int64]:
+    """Return ``n_nodes * first + second`` of all pairs of nodes that have no edge."""
+    row_codes = []
+    for first in range(n_nodes):
+        row = np.arange(first * n_nodes + first + 1, (first + 1) * n_nodes)
+        begin, end = np.searchsorted(edge_codes, [first * n_nodes, (first + 1) * n_nodes])
+        row_codes.append(np.delete(row, edge_codes[begin:end] - first * n_nodes - first - 1))
+    return np.concatenate(row_codes)

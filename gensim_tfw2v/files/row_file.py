@@ -97,7 +97,7 @@ def copy_rows(source: Any, target: Any) -> None:
 def file_of(array: np.ndarray) -> Path | None:
     """Return the path of the ``.npy`` file that an array is mapped from; None if there is none.
 
-    The array must be the whole array of the file.
+    The array must be the whole array of the file, which must not have been replaced meanwhile.
     """
     whole: object = array
     while isinstance(whole, np.ndarray) and not _is_mapped(whole):
@@ -107,7 +107,27 @@ def file_of(array: np.ndarray) -> Path | None:
     is_whole = array.nbytes == whole.nbytes and array.ctypes.data == whole.ctypes.data
     path = Path(whole.filename)
     is_complete = is_whole and array.flags.c_contiguous and array.dtype == np.float32
-    return path if is_complete and path.suffix == ".npy" and path.exists() else None
+    is_current = is_complete and path.suffix == ".npy" and path.exists()
+    return path if is_current and not _is_replaced(path, array.ctypes.data) else None
+
+
+def _is_replaced(path: Path, address: int) -> bool:
+    """Return whether a new file has replaced the one that is mapped at an address.
+
+    Linux lists the name that a mapped file has now: if it was replaced, its name has the suffix
+    " (deleted)", or is a name that the file system has chosen (NFS). Systems without such a list
+    return False.
+    """
+    try:
+        lines = Path("/proc/self/maps").read_text(errors="surrogateescape").splitlines()
+    except OSError:
+        return False
+    for line in lines:
+        addresses, *_, current_name = line.split(maxsplit=5)
+        first, last = (int(text, 16) for text in addresses.split("-"))
+        if first <= address < last:
+            return os.path.basename(current_name) != path.resolve().name
+    return False
 
 
 def _is_mapped(array: np.ndarray) -> bool:

@@ -70,7 +70,11 @@ class TemporaryFolder:
         _remove_abandoned(parent)
         prefix = f".{PREFIX}{kind}-" if is_hidden else f"{PREFIX}{kind}-"
         self.folder = Path(tempfile.mkdtemp(prefix=prefix, dir=parent))
-        lock = _lock_new_folder(self.folder)
+        try:
+            lock = _lock_new_folder(self.folder)
+        except BaseException:
+            remove(self.folder)
+            raise
         self._finalizer = weakref.finalize(self, _finalize, self.folder, os.getpid(), lock)
 
     @defer_interrupts()  # a finalizer that an interrupt has stopped isn't called again

@@ -84,9 +84,9 @@ MAX_ROUND_WORD_STEP = 4.0
 #: share K negatives, where K is gensim's `negative`.
 GROUP = 4
 
-#: Number of (tag, word) pairs that share K negatives. The kernel trains four pairs as one group, so
-#: four consecutive groups use the same negatives. If only four pairs share negatives, vectors are
-#: no better, and a cluster's traffic is 40 % higher.
+#: Number of (tag, word) pairs per K negatives of a block. The kernel trains four pairs as one
+#: group, and every second group of a block uses the same negatives. With K negatives for only four
+#: pairs, vectors are no better, and a cluster's traffic is 40 % higher.
 TAG_GROUP = 16
 
 #: Maximum number of windows of CBOW that use the same negative of a block. Hidden layers of nearby

@@ -12,6 +12,7 @@ from numbers import Integral
 
 import numpy as np
 from scipy.linalg import polar
+from scipy.sparse.csgraph import connected_components
 
 from gensim_tfw2v.merging.concatenated_rows import Piece, Table
 from gensim_tfw2v.merging.singular_vectors import gram, right_singular_vectors
@@ -218,11 +219,14 @@ def _check_overlap(inputs: Table) -> None:
     are_present = [row_of >= 0 for row_of in inputs.row_of]
     n_shared = np.array([[np.count_nonzero(a & b) for b in are_present] for a in are_present])
     # sub-models that share words with the first one, directly or through further sub-models
-    are_linked = np.linalg.matrix_power((n_shared > 0).astype(float), len(are_present))[0] > 0
+    _, groups = connected_components(n_shared > 0)
+    are_linked = groups == groups[0]
     if not are_linked.all():
-        groups = [", ".join(map(str, np.flatnonzero(part))) for part in (are_linked, ~are_linked)]
+        linked, others = (
+            ", ".join(map(str, np.flatnonzero(part))) for part in (are_linked, ~are_linked)
+        )
         raise ValueError(
-            f"sub-models {groups[0]} have no word in common with {groups[1]}, so they cannot be "
+            f"sub-models {linked} have no word in common with {others}, so they cannot be "
             "aligned: leave some out, train on larger samples, or merge by 'concat' or 'pca'"
         )
     are_shared = sum(part.astype(np.int32) for part in are_present) > 1

@@ -77,7 +77,7 @@ def right_singular_vectors(gram: Any, n_vectors: int, seed: int = 0) -> np.ndarr
         return _leading_eigenvectors(gram, n_vectors)
     n_columns = gram.shape[0]
     size = n_columns, min(n_columns, n_vectors + OVERSAMPLING)
-    subspace = np.random.default_rng(seed).standard_normal(size)
+    subspace = np.random.default_rng(abs(seed)).standard_normal(size)
     for _ in range(N_PASSES - 1):
         subspace = gram @ np.linalg.qr(subspace)[0]
     basis = np.linalg.qr(subspace)[0]

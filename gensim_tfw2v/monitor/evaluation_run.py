@@ -1,5 +1,6 @@
 """TensorBoard run of an evaluation of a finished model."""
 
+import contextlib
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -50,15 +51,15 @@ def write_baseline(
         for operator, area in score["auc"].items():
             values[f"{tags[name]}/auc_{operator}"] = area
     values["loss/held_out"] = scores.get("held_out_loss")
-    for old_file in folder.glob(f"*{SUFFIX}"):
-        old_file.unlink()
+    old_files = list(folder.glob(f"*{SUFFIX}"))
     step = 0
-    events = EventLog(folder, SUFFIX)
-    if hyperparameters is not None:
-        step = hyperparameters["words"] * hyperparameters["epochs"]
-        events.hyperparameters(hyperparameters)
-    events.scalars({tag: value for tag, value in values.items() if value is not None}, step)
-    events.close()
+    with contextlib.closing(EventLog(folder, SUFFIX)) as events:
+        if hyperparameters is not None:
+            step = hyperparameters["words"] * hyperparameters["epochs"]
+            events.hyperparameters(hyperparameters)
+        events.scalars({tag: value for tag, value in values.items() if value is not None}, step)
+    for old_file in old_files:
+        old_file.unlink()
 
 
 def check_run(folder: Path) -> None:

@@ -114,7 +114,6 @@ class NeighbourIndex:
         vectors = _keyed_vectors(vectors)
         array = vectors.vectors
         OneOf(tuple(TYPES))("dtype", dtype)
-        _WHOLE("expansion_add", expansion_add)
         if expansion_search is None:
             expansion_search = 64 if array.size <= MAX_FEW_ELEMENTS else 384
             if dtype == "binary":

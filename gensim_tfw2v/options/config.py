@@ -30,7 +30,7 @@ class TrainingConfig:
     concatenated: int  # number of inputs concatenated in the hidden layer; 0: sum or mean
     vector_size: int
     window: int
-    alpha: float  # the maximum learning rate
+    alpha: float  # the maximum learning rate, without its sign
     negative_shards: int
     learn_hidden: bool  # whether the output layer is trained, or only read
     workers: int
@@ -44,6 +44,7 @@ class TrainingConfig:
     checkpoint_dir: Path | None
     checkpoint_seconds: float
     encoded_dir: Path | None
+    tables_dir: Path | None
     progress: bool | None
 
     @classmethod
@@ -82,7 +83,7 @@ class TrainingConfig:
         # a concatenated hidden layer has a part for each position, so windows have one size
         raw.shrink_windows &= not is_concatenated
         raw.negative_shards = raw.negative_shards if raw.negative else 1
-        raw.alpha = max(raw.alpha, raw.min_alpha)
+        raw.alpha = max(abs(raw.alpha), abs(raw.min_alpha))
         skipgram = bool(raw.sg)
         objective = Objective(
             skipgram,
@@ -128,6 +129,11 @@ class TrainingConfig:
             raise ValueError(
                 "layout='columns' updates columns on the ps tasks in each step, and leaves "
                 "the regime no rows to fetch and push: leave out one of the two"
+            )
+        if regime.trains_apart and self.tables_dir is not None:
+            raise ValueError(
+                f"{type(regime).__name__} trains and merges whole models in memory, and cannot use "
+                "tables_dir: leave out one of the two"
             )
         if has_columns and self.cluster is None:
             raise ValueError("layout='columns' spreads columns over ps tasks: set cluster")

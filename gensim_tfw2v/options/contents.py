@@ -24,8 +24,11 @@ COUNTERS = (
     *("total_train_time", "min_alpha_yet_reached", "running_training_loss"),
 )
 
+#: Results of an `EarlyStopping`, which it sets at the end of `train`.
+STOPPING_RESULTS = ("history", "best_epoch", "best_score")
+
 #: Results of the last `train` that files keep.
-RESULTS = ("mean_losses", "history", "best_epoch", "best_score", "kernel")
+RESULTS = ("mean_losses", *STOPPING_RESULTS, "kernel")
 
 
 @dataclass(frozen=True)

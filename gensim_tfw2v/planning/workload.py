@@ -138,6 +138,11 @@ class Workload:
         for name, value in ("vector_size", vector_size), ("window", window), ("negative", negative):
             check_whole(name, value)
         check_finite("sample", sample, may_be_zero=True)
+        if sample >= 1:
+            raise ValueError(
+                f"sample must be below 1, got {sample:g}: gensim compares larger values with "
+                "counts of words, and the counts of this text are not known"
+            )
         frequencies = Frequencies.zipf(vocabulary, sample=sample)
         return cls.for_frequencies(frequencies, tokens, vector_size, window, negative, skipgram)
 

@@ -14,6 +14,7 @@ import logging
 import os
 import shutil
 import threading
+import time
 import uuid
 import zlib
 from collections.abc import Callable, Mapping
@@ -22,9 +23,10 @@ from typing import Any, TypeVar
 
 import numpy as np
 
+from gensim_tfw2v.cluster.spec import ClusterLost
 from gensim_tfw2v.files.sharded_rows import ShardedRows, load_tables
 from gensim_tfw2v.messages import quoted
-from gensim_tfw2v.processes.threads import defer_interrupts
+from gensim_tfw2v.processes.threads import LOOK_SECONDS, defer_interrupts, interrupt_is_pending
 from gensim_tfw2v.training.array_checksums import read_checksummed, save_checksummed, sync
 
 logger = logging.getLogger(__name__)
@@ -44,6 +46,13 @@ READABLE_FORMATS: dict[int, tuple[str, ...]] = {
     SHARDED_FORMAT: (),
 }
 DESCRIPTION = "checkpoint.json"
+
+#: Seconds after which an interrupted training reports that it waits for a checkpoint.
+PATIENCE_SECONDS = 5.0
+
+#: Seconds between two of these reports.
+REPORT_SECONDS = 30.0
+
 _PREFIX = "checkpoint-"
 _UNFINISHED = ".unfinished"
 _DAMAGED = ".damaged"
@@ -160,10 +169,19 @@ class Checkpoints:
 
     @defer_interrupts()  # otherwise the thread could still be writing after the end of `train`
     def wait(self) -> None:
-        """Wait until the background thread has written its checkpoint."""
-        if self._writer is not None:
-            self._writer.join()
-            self._writer = None
+        """Wait until the background thread has written its checkpoint.
+
+        The wait has no limit: an array that is changed while it is written would be torn.
+        """
+        if self._writer is None:
+            return
+        report_time = time.monotonic() + PATIENCE_SECONDS
+        while self._writer.is_alive():
+            self._writer.join(LOOK_SECONDS)
+            if interrupt_is_pending() and time.monotonic() > report_time:
+                report_time = time.monotonic() + REPORT_SECONDS
+                logger.warning("interrupted: waiting for a checkpoint in %s", self.folder)
+        self._writer = None
 
     def load_latest(self, take: Callable[[dict[str, Any], Any], T]) -> T | None:
         """Return the result of `take` for the last valid checkpoint; None if there is none.
@@ -294,13 +312,15 @@ class Checkpoints:
             sync(description_path)
             path = self._rename(unfinished, path)
             sync(self.folder)
-        except OSError as error:
+        except BaseException as error:
+            shutil.rmtree(unfinished, ignore_errors=True)
+            if isinstance(error, ClusterLost) or not isinstance(error, OSError):
+                raise
             logger.error(
                 "no checkpoint was written to %s: %s; training continues, with the earlier ones",
                 path,
                 error.strerror or error,
             )
-            shutil.rmtree(unfinished, ignore_errors=True)
             return None
         self._written.append(path)
         obsolete_paths = self._written[:-2]

@@ -13,6 +13,7 @@ from gensim_tfw2v import evaluation
 from gensim_tfw2v.evaluation.analogies import NAMED_SETS
 from gensim_tfw2v.evaluation.sets import file_kind, find_shipped
 from gensim_tfw2v.messages import quoted
+from gensim_tfw2v.options.contents import STOPPING_RESULTS
 from gensim_tfw2v.options.kinds import Finite, Whole
 from gensim_tfw2v.training.model_arrays import renew_norms, weights_of
 
@@ -170,8 +171,7 @@ class EarlyStopping(CallbackAny2Vec):
             attributes.update(arrays)
         renew_norms(model)
         self._best_weights = []
-        names = ("history", "best_epoch", "best_score")
-        vars(model).update({name: getattr(self, name) for name in names})
+        vars(model).update({name: getattr(self, name) for name in STOPPING_RESULTS})
 
 
 def _compute_score(monitor: Any, model: Any) -> float:
@@ -179,7 +179,7 @@ def _compute_score(monitor: Any, model: Any) -> float:
     if callable(monitor):
         return monitor(model)
     if monitor == "loss":
-        return model.mean_losses[-1]
+        return model.mean_losses[-1] if model.mean_losses else math.nan
     if file_kind(path := _find_file(monitor)) == "pairs":
         return evaluation.evaluate_pairs(model.wv, path).spearman
     score = evaluation.evaluate_analogies(model.wv, path)

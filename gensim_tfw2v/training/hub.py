@@ -6,8 +6,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from gensim_tfw2v.corpus.tables.table_formats import SUFFIXES as TABLE_SUFFIXES
 from gensim_tfw2v.files.foreign_paths import describe_file
-from gensim_tfw2v.messages import require
+from gensim_tfw2v.messages import COMPRESSED, require
 from gensim_tfw2v.training.folder_contents import CONFIG, TAGS, TOKENIZER
 from gensim_tfw2v.training.model_card import CARD
 from gensim_tfw2v.training.pretrained import TENSORS, save_pretrained
@@ -18,8 +19,9 @@ HUB = "huggingface_hub"
 #: Suffixes of files. A name with such a suffix is a path, because no model on the Hub has one.
 FILE_SUFFIXES = {
     *(".model", ".kv", ".wv", ".gensim", ".txt", ".vec", ".w2v", ".emb", ".bin", ".npz", ".npy"),
-    *(".keras", ".json", ".h5", ".pkl", ".pickle", ".safetensors", ".csv", ".tsv", ".parquet"),
-    *(".zip", ".tar", ".gz", ".bz2", ".xz", ".zst", ".lz4"),
+    *(".keras", ".h5", ".pkl", ".pickle", ".safetensors", ".zip", ".tar"),
+    *COMPRESSED,
+    *TABLE_SUFFIXES,
 }
 
 

@@ -20,7 +20,7 @@ from gensim_tfw2v.initial_rows import InitialRows
 from gensim_tfw2v.kernel.native.padded_rows import new_rows
 from gensim_tfw2v.kernel.tables import Tables
 from gensim_tfw2v.training.huffman import compact_paths, keep_paths
-from gensim_tfw2v.training.untrained import DOCUMENTS_SEED
+from gensim_tfw2v.training.untrained import documents_seed
 from gensim_tfw2v.weight_tables import ATTRIBUTES, INPUT_LAYER, OUTPUT_LAYER, WeightArray
 
 #: Number of rows that are initialized at a time: few, so that the draws take little memory.
@@ -220,7 +220,7 @@ def initial_inputs(model: Any) -> tuple[InitialRows, ...]:
 
 def seeds(model: Any) -> list[Any]:
     """Return the seeds of the initial vectors of words and, in Doc2Vec, of tags."""
-    return [model.seed, model.seed + DOCUMENTS_SEED] if model.has_documents else [model.seed]
+    return [model.seed, documents_seed(model.seed)] if model.has_documents else [model.seed]
 
 
 def _init_rows(whole: np.ndarray | RowFile, first_row: int, keyed: KeyedVectors, seed: Any) -> None:

@@ -17,7 +17,7 @@ def write_card(model: Any, results: Mapping[str, float]) -> str:
     tables: dict[str, Mapping[str, Any]] = {"evaluation": results}
     if vectors is not model:
         lines += [f"`gensim_tfw2v.{kind}.from_pretrained` loads the model to train it further.", ""]
-        tables["option"] = hyperparameters(model, model.corpus_total_words or 0)
+        tables["option"] = hyperparameters(model, model.corpus_total_words)
         if model.best_score is not None:
             tables["evaluation"] = {"early stopping": model.best_score, **results}
     for name, table in tables.items():

@@ -53,6 +53,8 @@ class ModelState:
         Arrays and options for inference.
     tables_folder : TemporaryFolder, optional
         Folder with the files that the arrays are mapped from, unless it is `tables_dir`.
+    report_delay : float
+        Argument of the running `train`. gensim doesn't pass it on if the corpus is a file.
     """
 
     user: int | None = None
@@ -68,3 +70,4 @@ class ModelState:
     logged_until: tuple[int, int] = (0, 0)
     frozen: Frozen | None = None
     tables_folder: TemporaryFolder | None = None
+    report_delay: float = 1.0

@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     from gensim_tfw2v.monitor.run import RunLog
     from gensim_tfw2v.monitor.tensorboard_log import TensorBoardLog
     from gensim_tfw2v.monitor.traffic import Traffic
+    from gensim_tfw2v.regimes import Regime
     from gensim_tfw2v.training.checkpoints import Checkpoints
     from gensim_tfw2v.training.cluster_losses import ClusterLosses
 
@@ -82,6 +83,7 @@ class Training:
         # None if the cluster has not been lost since the last export
         self._cluster_losses: ClusterLosses | None = None
         self._traffic: Traffic | None = None  # sum of the traffic of regimes that were closed
+        self._closed_regime: Regime | None = None  # the last of these
         self._fixed_options = FIXED
         self._checkpoints: Checkpoints | None = None
         self._process_launcher = process_launcher
@@ -93,6 +95,13 @@ class Training:
                 logger.warning(
                     "train() called with an empty iterator (if not intended, be sure to provide a "
                     "corpus that offers restartable iteration = an iterable)."
+                )
+            elif corpus.total_raw_words <= corpus.total_sentences and not config.has_documents:
+                logger.warning(
+                    "the corpus has %i words in %i sentences, and a sentence of one word trains "
+                    "nothing: each line, or each list, must be a whole sentence",
+                    corpus.total_raw_words,
+                    corpus.total_sentences,
                 )
             self._kernel = ""  # kernel that must train, to reproduce bits; "" for the default
             if config.deterministic:
@@ -241,8 +250,7 @@ class Training:
         if changes - EACH_EPOCH:
             self.config = config
             self._settings = settings
-            self._traffic = self.traffic or self._traffic
-            self._regime_stack.close()
+            self._close_regime()
             self.plan = self._plan(self.plan.max_entries)
             self._open()
 
@@ -383,10 +391,17 @@ class Training:
     @property
     def traffic(self) -> Traffic | None:
         """Traffic of the cluster since the start of training; None without a cluster."""
-        regime_traffic = getattr(self.regime, "traffic", None)
+        is_counted = self.regime is self._closed_regime
+        regime_traffic = None if is_counted else getattr(self.regime, "traffic", None)
         if regime_traffic is None or self._traffic is None:
-            return regime_traffic
+            return self._traffic if regime_traffic is None else regime_traffic
         return self._traffic + regime_traffic
+
+    def _close_regime(self) -> None:
+        """Close the regime, and keep its traffic."""
+        self._traffic = self.traffic
+        self._closed_regime = self.regime
+        self._regime_stack.close()
 
     def export(self) -> None:
         """Copy the trained vectors to the model's arrays, if they are finite, with their position.
@@ -489,11 +504,10 @@ class Training:
 
         Raises a `ClusterLost` after too many losses; see `ClusterLosses.reopen`.
         """
-        if (traffic := self.traffic) is not None:
-            traffic.repeated += len(self.position.done - self._kept_position.done)
-            self._traffic = traffic
         self.weights.regime_is_ahead = False
-        self._regime_stack.close()
+        self._close_regime()
+        if self._traffic is not None:
+            self._traffic.repeated += len(self.position.done - self._kept_position.done)
         self._losses().reopen(error, self._open_once)
 
     def _go_back(self) -> None:

@@ -1,6 +1,6 @@
 """gensim's callbacks, as a training calls them."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 
@@ -12,7 +12,8 @@ class StoppableCallbacks:
     """
 
     def __init__(self, callbacks: Iterable[Any]) -> None:
-        self._callbacks = callbacks
+        # A list is not copied, because a callback may change it. An iterator can be read only once.
+        self._callbacks = list(callbacks) if isinstance(callbacks, Iterator) else callbacks
 
     def __getattr__(self, event: str) -> Callable[[Any], None]:
         def call(model: Any) -> None:

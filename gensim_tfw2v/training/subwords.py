@@ -85,6 +85,11 @@ class Subwords:
         is_kept = is_listed[entries]
         word_ids = np.repeat(np.arange(n_words), lengths)[is_kept]
         first_entry = np.append(0, np.cumsum(1 + np.bincount(word_ids, minlength=n_words)))
+        if first_entry[-1] > np.iinfo(np.int32).max:
+            raise ValueError(
+                f"the {n_words:,} words have {first_entry[-1]:,} n-grams, and can have at most "
+                f"{np.iinfo(np.int32).max:,}: use fewer words, a larger min_n or a smaller max_n"
+            )
         rows = np.zeros(vectors.bucket, np.int32)
         rows[buckets] = row_ids[n_words:]
         entries_of_words = np.insert(

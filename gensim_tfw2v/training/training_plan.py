@@ -37,6 +37,9 @@ logger = logging.getLogger(__name__)
 #: Label of the phase before training in which TensorFlow traces functions; it takes seconds.
 BUILDING = "building the training graph"
 
+#: Maximum window that the kernels accept: see `check_options` in kernel/native/src/c_api.cc.
+MAX_KERNEL_WINDOW = 1 << 28
+
 
 @dataclass(frozen=True, eq=False)
 class Plan:
@@ -91,8 +94,10 @@ class Plan:
     def window(self) -> int:
         """Maximum number of positions on either side of a window's centre."""
         window = self.options.window
-        if window <= sizes.NARROW_WINDOW or self.options.concatenated or self.corpus is None:
+        if window <= sizes.NARROW_WINDOW or self.options.concatenated:
             return window
+        if self.corpus is None:
+            return min(window, MAX_KERNEL_WINDOW)
         return sizes.choose_window(window, self.corpus.longest_sentence)
 
     @cached_property

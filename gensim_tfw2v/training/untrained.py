@@ -11,6 +11,15 @@ from gensim_tfw2v.row_blocks import row_blocks
 DOCUMENTS_SEED = 7919
 
 
+def documents_seed(seed: Any) -> Any:
+    """Return the seed of the vectors of documents for a model's seed: any that NumPy accepts."""
+    if seed is None:
+        return None
+    if np.ndim(seed):
+        return [*np.asarray(seed).tolist(), DOCUMENTS_SEED]
+    return seed + DOCUMENTS_SEED
+
+
 def random_vectors_reason(model: Any, documents: bool = False) -> str:
     """Return why a model's vectors of words, or of documents, are random; "" if they are not.
 
@@ -25,12 +34,14 @@ def random_vectors_reason(model: Any, documents: bool = False) -> str:
         return "PV-DBOW (dm=0) without dbow_words trains only vectors of documents"
     if getattr(model, "train_count", 1) == 0:
         rows = getattr(vectors, "vectors_vocab", vectors.vectors)
-        if _are_initial(rows, model.seed + (DOCUMENTS_SEED if documents else 0)):
+        seed = documents_seed(model.seed) if documents else model.seed
+        is_known = seed is not None and np.all(np.asarray(seed) >= 0)
+        if is_known and _are_initial(rows, seed):
             return "the model has a vocabulary, but was never trained"
     return ""
 
 
-def _are_initial(rows: np.ndarray, seed: int) -> bool:
+def _are_initial(rows: np.ndarray, seed: Any) -> bool:
     """Return whether all rows are the initial ones with a seed."""
     initial = InitialRows(len(rows), rows.shape[1], seed)
     return all(

@@ -60,6 +60,7 @@ class Weights:
         self.regime_is_ahead = False
         self.rows_in_place: RowsInPlace | None = None
         self._new_files: Tables | None = None  # files that `write` will replace the old ones by
+        self._created_files: TableFiles | None = None  # names of all new files that were created
         self._is_scarce: bool | None = None  # True: copies do not fit; None: not yet computed
         self._arrays_at_load: list[Any] = []  # result of `weights_of` at the last `load`
         #: Rows of subwords that were last read or written, and their `Subwords.merged`.
@@ -96,6 +97,7 @@ class Weights:
     def _create_files(self, files: TableFiles) -> Tables:
         """Return the new files to write to, which are created once for each `write`."""
         if self._new_files is None:
+            self._created_files = files  # first, because `create` may fail after the first file
             self._new_files = files.create()
         return self._new_files
 
@@ -189,17 +191,12 @@ class Weights:
 
     def close(self) -> None:
         """Remove files that were created for rows that were not written."""
-        if self._has_folder and (files := TableFiles.find(self.model)) is not None:
-            files.remove_new()
-
-    @property
-    def _has_folder(self) -> bool:
-        """True if the model has a folder for files of its arrays."""
-        return self.model.tables_dir is not None or self.model._state.tables_folder is not None
+        if self._created_files is not None:
+            self._created_files.remove_new()
 
     def _find_files(self) -> TableFiles | None:
         """Return the files that `write` replaces; None if it changes arrays in place."""
-        if not self._has_folder:
+        if self.model.tables_dir is None and self.model._state.tables_folder is None:
             return None
         files = TableFiles.find(self.model)
         is_writable = self.model.wv.vectors.flags.writeable

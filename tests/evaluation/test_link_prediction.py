@@ -186,3 +186,13 @@ def test_bad_line_raises_with_its_number(tmp_path):
         EvaluationFileError, match=r"edges.tsv, line 2: expected two nodes, got \['2'\]"
     ):
         evaluate_edges(planted_groups()[0], tmp_path / "edges.tsv")
+
+
+def test_non_edges_of_a_dense_graph_are_drawn():
+    rng = np.random.default_rng(5)
+    pairs = np.stack(np.triu_indices(300, 1), axis=1)
+    missing = pairs[rng.choice(len(pairs), 12, replace=False)]
+    edges = np.array([pair for pair in pairs.tolist() if pair not in missing.tolist()])
+    drawn = _draw_non_edges(rng, edges, 300, 12)
+    assert sorted(drawn.tolist()) == sorted(missing.tolist())
+    assert len({*map(tuple, _draw_non_edges(rng, edges, 300, 5).tolist())}) == 5

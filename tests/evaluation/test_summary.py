@@ -1,4 +1,5 @@
 import json
+from pathlib import Path
 
 import pytest
 
@@ -28,3 +29,10 @@ def test_bad_own_file_raises(lee, tmp_path):
     (tmp_path / "empty.txt").touch()
     with pytest.raises(EvaluationFileError, match="empty.txt"):
         summary(lee, [tmp_path / "empty.txt"])
+
+
+@pytest.mark.parametrize("make", [str, Path])
+def test_single_file_is_accepted(lee, tmp_path, make):
+    (tmp_path / "questions.txt").write_text("the a of to\n")
+    result = summary(lee, make(tmp_path / "questions.txt"), standard=False)
+    assert list(result["analogies"]) == [str(tmp_path / "questions.txt")]

@@ -1,5 +1,6 @@
 """Rows in files equal the rows of arrays."""
 
+import sys
 import threading
 
 import numpy as np
@@ -65,6 +66,21 @@ def test_only_a_whole_mapped_array_has_a_file(tmp_path):
         assert file_of(other) is None
     path.rename(tmp_path / "renamed.npy")
     assert file_of(mapped) is None
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="other systems do not list mapped files")
+@pytest.mark.parametrize("is_link", [False, True])
+def test_array_of_a_file_that_was_replaced_has_no_file(tmp_path, is_link):
+    path = RowFile.create(tmp_path / "rows.npy", (6, 3)).path
+    if is_link:
+        path = tmp_path / "link.npy"
+        path.symlink_to("rows.npy")
+    mapped = np.load(path, "r")
+    assert file_of(mapped).samefile(path)
+    new_path = RowFile.create(tmp_path / "new.npy", (6, 3)).path
+    new_path.replace(path.resolve())
+    assert file_of(mapped) is None
+    assert file_of(np.load(path, "r")).samefile(path)
 
 
 def test_bytes_after_the_array_are_ignored(tmp_path):

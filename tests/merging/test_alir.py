@@ -142,3 +142,9 @@ def test_few_common_words_log_a_warning(truth, caplog):
     caplog.clear()
     merge([SubModel(np.arange(3), truth[:3])], V)
     assert not caplog.text
+
+
+def test_many_sub_models_may_be_linked_in_a_chain(truth):
+    n_models = 200
+    models = [SubModel(np.arange(6) + index % (V - 6), truth[:6]) for index in range(n_models)]
+    assert merge(models, V).inputs.shape == truth.shape

@@ -16,6 +16,7 @@ from gensim_tfw2v import TensorBoardLog, TFDoc2Vec, TFWord2Vec
 from gensim_tfw2v.evaluation import evaluate_pairs
 from gensim_tfw2v.monitor import labels
 from gensim_tfw2v.monitor import run as monitor_run
+from gensim_tfw2v.monitor.evaluation_run import write_baseline
 from tests.disks import fill, small_disk
 from tests.monitor.runs import Runs
 
@@ -411,3 +412,18 @@ def test_projector_shows_documents_and_words(tmp_path):
     assert tags == ["tag", *(f"text {number}" for number in range(30))]
     found = np.fromfile(tensor, np.float32).reshape(30, 8)
     np.testing.assert_array_equal(found, model.dv.vectors[:30])
+
+
+def test_sample_none_is_logged_as_zero(tmp_path):
+    TFWord2Vec(**OPTIONS | {"sample": None, "epochs": 1}, log_dir=tmp_path / "run")
+    runs = Runs(tmp_path)
+    assert runs.hyperparameters("run")["sample"] == 0
+    assert runs.points("run", "training/alpha")
+
+
+def test_failed_evaluation_keeps_the_earlier_scores(tmp_path):
+    scores = {"pairs": {"ws353": {"spearman": 0.5}}, "analogies": {}}
+    write_baseline(tmp_path / "run", scores, {"words": 10, "epochs": 2})
+    with pytest.raises(TypeError):
+        write_baseline(tmp_path / "run", scores, {"words": 10, "epochs": 2, "sample": None})
+    assert Runs(tmp_path).points("run", "quality/ws353") == [(20, 0.5)]

@@ -15,6 +15,7 @@ COLUMNS = {"layout": "columns"}
         (TFWord2Vec, LOCAL | COLUMNS | {"deterministic": True}, "a regime of its own"),
         (TFWord2Vec, LOCAL | COLUMNS | {"regime": "downpour"}, "no rows to fetch and push"),
         (TFWord2Vec, COLUMNS, "set cluster"),
+        (TFWord2Vec, {"regime": "submodels", "tables_dir": "tables"}, "cannot use tables_dir"),
         (TFDoc2Vec, LOCAL | {"dm_concat": 1}, "or dm_concat"),
         (TFDoc2Vec, {"dm_concat": 1, "regime": "asynchronous"}, "or dm_concat"),
         (TFFastText, LOCAL | COLUMNS, "'asynchronous', 'submodels' or 'synchronous'$"),
@@ -50,3 +51,8 @@ def test_options_that_fit_together_are_accepted(class_, options):
     } == {name: options[name] for name in options.keys() & {"deterministic", "layout"}}
     assert (config.regime is None) == ("regime" not in options)
     assert (config.cluster is None) == ("cluster" not in options)
+
+
+@pytest.mark.parametrize("sign", [1, -1])
+def test_learning_rate_of_the_configuration_has_no_sign(sign):
+    assert TFWord2Vec(alpha=0.05 * sign, min_alpha=0.01 * sign)._current_config().alpha == 0.05

@@ -13,6 +13,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from gensim_tfw2v.cluster.spec import ClusterLost
 from gensim_tfw2v.training.checkpoints import (
     DESCRIPTION,
     SHARDED_FORMAT,
@@ -215,3 +216,15 @@ def test_killed_process_releases_its_lock(tmp_path):
     finally:
         os.killpg(process.pid, signal.SIGKILL)
         process.stdout.close()
+
+
+def test_loss_of_the_cluster_while_shards_are_written_is_raised(tmp_path):
+    written(tmp_path, [1])
+    checkpoints = Checkpoints(tmp_path, {"vector_size": 3})
+
+    def lose(folder):
+        raise ClusterLost("ps 1 was lost")
+
+    with pytest.raises(ClusterLost, match="ps 1 was lost"):
+        checkpoints.save_shards(lose, {"at": 2})
+    assert [path.name for path in tmp_path.iterdir()] == ["checkpoint-000001"]

@@ -16,8 +16,11 @@ from gensim.models.doc2vec import TaggedDocument
 from gensim.test.utils import common_texts, datapath
 
 from gensim_tfw2v import TFDoc2Vec, TFFastText, TFWord2Vec
+from gensim_tfw2v.cli.formats import FORMATS
+from gensim_tfw2v.corpus.tables.table_formats import SUFFIXES
 from gensim_tfw2v.files.mapped import is_mapped
 from gensim_tfw2v.files.safetensors import read_tensors, write_tensors
+from gensim_tfw2v.messages import COMPRESSED
 from gensim_tfw2v.training.folder_contents import list_dtypes
 from gensim_tfw2v.training.pretrained import load_pretrained, save_pretrained
 
@@ -336,6 +339,13 @@ def test_missing_hub_package_is_named(monkeypatch):
     said = "a/b is not a folder; downloading it needs huggingface_hub, which is missing. Run: pip"
     with pytest.raises(ImportError, match=said):
         TFWord2Vec.from_pretrained("a/b")
+
+
+def test_name_of_a_file_is_not_looked_up_on_the_hub():
+    suffixes = {suffix for format in FORMATS for suffix in format.suffixes}
+    for suffix in suffixes | {*SUFFIXES, *COMPRESSED}:
+        with pytest.raises(FileNotFoundError, match="no such folder"):
+            TFWord2Vec.from_pretrained(f"missing{suffix}")
 
 
 # Damaged folders

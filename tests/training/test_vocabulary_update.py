@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from gensim.models import Word2Vec
+from gensim.test.utils import common_texts
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -79,3 +80,10 @@ def test_partial_fit_of_texts_gives_the_vocabulary_of_gensim():
     assert model.wv.index_to_key == expected.wv.index_to_key
     for name in ("count", "sample_int"):
         np.testing.assert_array_equal(model.wv.expandos[name], expected.wv.expandos[name])
+
+
+def test_partial_fit_keeps_the_options_of_the_model():
+    model = TFWord2Vec(common_texts, min_count=1, vector_size=3, sample=0, epochs=4)
+    model.partial_fit(common_texts, epochs=2, alpha=0.01, compute_loss=True)
+    assert (model.epochs, model.alpha, model.compute_loss) == (4, 0.025, False)
+    assert len(model.mean_losses) == 2
