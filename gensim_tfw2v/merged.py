@@ -44,7 +44,7 @@ def merge_models(
     models : sequence of Word2Vec or KeyedVectors
         One or more models, of V_i words and D_i dimensions. If the arrays of all models are mapped
         from files (``load(path, mmap="r")``), those of the result are mapped from temporary files.
-    method : {"alir", "pca", "concat"}
+    method : "alir", "pca" or "concat", default "alir"
         ``"alir"`` aligns and averages the models, and restores words that some of them lack (Anand
         et al. 2019, "Asynchronous Training of Word Embeddings for Large Text Corpora", WSDM);
         ``"pca"`` concatenates the vectors and reduces them to `vector_size` dimensions;

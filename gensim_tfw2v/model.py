@@ -913,8 +913,8 @@ class TFWord2Vec(StoredWord2Vec):
         """Train on the next part of a stream, after adding its new words to the vocabulary.
 
         The part is read only once. It may be a generator if `epochs` is 1. The options of the model
-        do not change. A new word is added if
-        it occurs at least `min_count` times in the part, so parts should not be small.
+        do not change. A new word is added if it occurs at least `min_count` times in the part, so
+        parts should not be small.
 
         Parameters
         ----------

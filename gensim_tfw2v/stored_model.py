@@ -169,7 +169,7 @@ class StoredWord2Vec(Word2Vec):
         folder : str or path
             Folder for the files. Older ones are replaced, except a model card (``README.md``).
         results : mapping from str to float, optional
-            Results of an evaluation, for the model card.
+            Results of an evaluation, for a new model card; an existing card is not changed.
 
         Raises
         ------
@@ -234,7 +234,7 @@ class StoredWord2Vec(Word2Vec):
         name : str
             Name of the model on the Hub, such as ``"user/model"``. It is created if it is missing.
         results : mapping from str to float, optional
-            Results of an evaluation, for the model card.
+            Results of an evaluation, for a new model card; an existing card is not changed.
         private : bool, optional
             Whether a new model on the Hub can be seen only by you; by default as your account is
             set.

@@ -140,7 +140,7 @@ def evaluate_analogies(
     questions : str or path
         ``"questions-words"``, the set that comes with gensim, or a file with four words per line
         and ``: section`` headers.
-    metric : {"gensim", "all"}
+    metric : "gensim" or "all", default "gensim"
         ``"gensim"`` leaves out questions with an unknown word and searches the 30,000 most
         frequent words. ``"all"`` divides by all questions of the file, so an unknown word is a
         wrong answer, and searches the whole vocabulary, as HyperWords does (Levy, Goldberg and
@@ -150,7 +150,7 @@ def evaluate_analogies(
     restrict_vocab : int, optional
         Number of words searched: words after the first `restrict_vocab` are unknown and never an
         answer. By default the number that `metric` searches.
-    case_insensitive : bool
+    case_insensitive : bool, default True
         Ignore case; of several variants the first (most frequent) is used.
 
     Returns

@@ -30,7 +30,7 @@ class TensorBoardLog:
         vocabulary, from frequent to rare.
     projector_words : int, default 10000
         Number of most frequent words shown by the projector, from 0 up; 0 for no projector.
-    projector_each_epoch : bool
+    projector_each_epoch : bool, default False
         Whether the projector's vectors are written after each epoch, rather than only after the
         last one.
 

@@ -71,7 +71,7 @@ class EarlyStopping(CallbackAny2Vec):
     --------
     >>> from gensim.test.utils import common_texts
     >>> from gensim_tfw2v import EarlyStopping, TFWord2Vec
-    >>> stopping = EarlyStopping("loss", min_delta=100.0)
+    >>> stopping = EarlyStopping("loss", min_delta=100.0)  # no epoch improves the loss so much
     >>> model = TFWord2Vec(common_texts, min_count=1, epochs=50, callbacks=[stopping])
     >>> len(stopping.history), stopping.best_epoch
     (3, 0)

@@ -121,7 +121,7 @@ class RandomWalks(CorpusSource):
     --------
     >>> from gensim_tfw2v import RandomWalks, TFWord2Vec
     >>> walks = RandomWalks("edges.tsv", p=0.5, q=2)  # doctest: +SKIP
-    >>> model = TFWord2Vec(walks, sg=1, window=10, epochs=1)  # doctest: +SKIP
+    >>> model = TFWord2Vec(walks, sg=1, window=10, sample=0, epochs=1)  # doctest: +SKIP
 
     >>> walks = RandomWalks(  # doctest: +SKIP
     ...     "papers.tsv", node_types="types.tsv", metapath=["author", "paper", "author"]

@@ -87,13 +87,13 @@ class TableSentences(CorpusSource):
     encoding : str, optional
         CSV and JSON: encoding of the text, such as "utf-16", "latin-1" or "cp1252"; by default
         UTF-8.
-    newlines : bool
+    newlines : bool, default False
         CSV: allow newlines in quoted cells. By default they are an error. Otherwise, if quotes were
         ordinary characters, all rows between two quotes would become one cell.
     lists : str, optional
         "json": parse cells of text that contain a list in JSON or as Python prints it, such as
         ``['New York', 'is']`` or ``[1, 2]``. By default such a column is refused.
-    recursive : bool
+    recursive : bool, default False
         Read tables in subfolders of a folder, too, such as Hive's ``y=1``.
     weight : str, optional
         Name of a column of numbers from 0 to 2^31: the weights of the rows. A row of weight 2.5 is
