@@ -219,7 +219,8 @@ def test_early_stopping_on_a_cluster_keeps_the_best_vectors(shared_forks):
 def test_callbacks_may_be_an_iterator():
     events = Events()
     stopping = EarlyStopping(Scores(2, 1), patience=1)
-    model = built_for_one_training()
+    model = TFWord2Vec(min_count=1, sample=0)
+    model.build_vocab(common_texts)
     model.train(common_texts, total_examples=9, epochs=5, callbacks=iter([events, stopping]))
     assert events.seen == "(<><>)" and model.best_epoch == 0
 
@@ -231,9 +232,3 @@ def test_loss_of_a_text_without_predictions_is_nan(caplog):
     assert model.mean_losses == [] and len(model.history) == 2
     assert all(map(math.isnan, model.history))
     assert "29 words in 29 sentences" in caplog.text and "is NaN" in caplog.text
-
-
-def built_for_one_training():
-    model = TFWord2Vec(min_count=1, sample=0)
-    model.build_vocab(common_texts)
-    return model

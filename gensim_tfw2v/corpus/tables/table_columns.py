@@ -84,12 +84,11 @@ def naming(path: str) -> Iterator[None]:
     try:
         yield
     except Exception as error:
+        is_of_table = isinstance(error, pa.ArrowException | ValueError | OSError) or damage(error)
         is_of_system = isinstance(error, OSError) and error.errno is not None
-        if str(error).startswith(path) or is_of_system:
+        if is_of_system or not is_of_table or str(error).startswith(path):
             raise
-        if isinstance(error, pa.ArrowException | ValueError | OSError) or damage(error):
-            raise ValueError(f"{path}: {error}") from error
-        raise
+        raise ValueError(f"{path}: {error}") from error
 
 
 def find_types(paths: list[str], column: TableColumn) -> dict[str, Any]:
