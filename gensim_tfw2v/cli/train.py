@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import contextlib
-import logging
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -24,7 +22,6 @@ from gensim_tfw2v.cli.align import train_by_compass
 from gensim_tfw2v.cli.common import BadInput, Verbose, find_user_options, one_line, option
 from gensim_tfw2v.cli.continuing import continue_training
 from gensim_tfw2v.cli.corpus_argument import corpus_arguments, is_stream
-from gensim_tfw2v.cli.option_wording import name_options
 from gensim_tfw2v.cli.training_options import COMMAND_OPTIONS, check_combination
 from gensim_tfw2v.cli.walk_options import WALK_OPTIONS
 from gensim_tfw2v.messages import quoted
@@ -40,12 +37,6 @@ LOG_OPTIONS = {
     "projector_words": "projector_words",
     "projector_each_epoch": "projector_each_epoch",
 }
-
-#: Logger whose messages are printed: they report from which checkpoint a training resumes.
-SESSION_LOG = "gensim_tfw2v.training.session"
-
-#: Logger whose messages are printed: they report which subfolders of a corpus are left out.
-FOLDERS_LOG = "gensim_tfw2v.corpus.tables.table_folders"
 
 #: Default of --patience.
 DEFAULT_PATIENCE = 2
@@ -351,10 +342,9 @@ def train(
     with phase("loading gensim", progress):
         model_training.model_class()  # imports the package with garbage collection suspended
         if not walks:
-            with _print_log(FOLDERS_LOG, context.command, verbose):
-                if weight is not None:
-                    dialect["weight"] = weight
-                options |= corpus_arguments(corpus, column, doc2vec, recursive, **dialect)
+            if weight is not None:
+                dialect["weight"] = weight
+            options |= corpus_arguments(corpus, column, doc2vec, recursive, **dialect)
         is_line_iterator = column is None and "sentences" in options
         is_read_once = not walks and (is_stream(corpus) or (doc2vec and is_line_iterator))
         if max_vocab_size is not None and is_read_once:
@@ -374,8 +364,7 @@ def train(
             options.setdefault("min_count", walk_options.MIN_VISITS)
     saved: list[Path] = []
     try:
-        with _print_log(SESSION_LOG, context.command, verbose):
-            model, seconds = model_training.train_model(make, **options)
+        model, seconds = model_training.train_model(make, **options)
         for path in model_files.save_model(model, output, vectors, binary, progress):
             saved.append(path)
     except (KeyboardInterrupt, common.Terminated) as error:
@@ -398,30 +387,6 @@ def _resume_advice(checkpoint_dir: Path | None) -> str:
     if checkpoint_dir is None or is_temporary(checkpoint_dir) or not has_checkpoint(checkpoint_dir):
         return ""
     return f"; {checkpoint_dir} has a checkpoint: the same command resumes from it"
-
-
-@contextlib.contextmanager
-def _print_log(module: str, command: Any, verbose: bool) -> Iterator[None]:
-    """Print a module's log on stderr within this context, unless --verbose already prints it."""
-    if verbose:
-        yield
-        return
-
-    class Formatter(logging.Formatter):
-        def format(self, record: logging.LogRecord) -> str:
-            return name_options(f"tfw2v: {record.getMessage()}", command)
-
-    logger = logging.getLogger(module)
-    handler = logging.StreamHandler()
-    previous_level = logger.level
-    handler.setFormatter(Formatter())
-    logger.addHandler(handler)
-    logger.setLevel(logging.INFO)
-    try:
-        yield
-    finally:
-        logger.removeHandler(handler)
-        logger.setLevel(previous_level)
 
 
 def replace_log_options(options: dict[str, Any]) -> None:

@@ -8,6 +8,7 @@ code here works with both.
 
 from __future__ import annotations
 
+import contextlib
 import inspect
 import os
 from collections.abc import Iterable, Iterator, Sequence
@@ -18,6 +19,7 @@ import typer
 from typer.models import ParameterInfo
 
 from gensim_tfw2v.cli.common import BadInput
+from gensim_tfw2v.cli.log import print_warnings
 from gensim_tfw2v.cli.values import check_value
 from gensim_tfw2v.messages import quoted
 
@@ -92,6 +94,11 @@ class _ClearUsage:
 
 class Command(_ClearUsage, typer.core.TyperCommand):
     """Command of the tool."""
+
+    def invoke(self, ctx: Any) -> Any:
+        """Run the command, and print the library's warnings unless --verbose prints its log."""
+        with contextlib.nullcontext() if ctx.params.get("verbose") else print_warnings(self):
+            return super().invoke(ctx)
 
 
 class Group(_ClearUsage, typer.core.TyperGroup):

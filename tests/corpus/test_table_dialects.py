@@ -448,6 +448,15 @@ def test_bad_options_are_refused(tmp_path, options, message):
         words_of(path, **options)
 
 
+def test_characters_are_compared_with_the_separator_of_the_suffix(tmp_path):
+    path = write_csv(tmp_path / "t.tsv", TEXTS, delimiter="\t", quotechar=",")
+    assert [" ".join(words) for words in words_of(path, quotechar=",")] == [
+        " ".join(text.split()) for text in TEXTS
+    ]
+    with pytest.raises(ValueError, match=r"t.tsv.*must differ, got '\\t', '\\t' and None"):
+        words_of(path, quotechar="\t")
+
+
 @pytest.mark.parametrize(("name", "options"), [
     ("t.parquet", {"sep": ";"}), ("t.parquet", {"encoding": "latin-1"}),
     ("t.jsonl", {"header": None}), ("t.json", {"newlines": True}),

@@ -341,7 +341,8 @@ def test_documents_give_the_bits_of_a_text_file(tmp_path):
     assert list(documents) == list(of_lists) == list(TaggedLineDocument(str(text)))
     options = {"vector_size": 8, "workers": 1, "epochs": 1, "seed": 3, "dm": 0}
     expected = TFDoc2Vec(corpus_file=str(text), **options)
-    for source in (documents, of_lists):
+    sentences = [TableSentences(source.path, "text") for source in (documents, of_lists)]
+    for source in (documents, of_lists, *sentences):
         model = TFDoc2Vec(source, **options)
         assert len(model.dv) == len(rows)
         assert np.array_equal(model.dv.vectors, expected.dv.vectors)

@@ -125,14 +125,26 @@ def test_lists_of_integers_are_batches_of_arrays(tmp_path, kind):
     values, lengths = zip(*sentences.integer_batches(), strict=True)
     assert {array.dtype for array in (*values, *lengths)} == {np.dtype(np.int64)}
     assert np.concatenate(values).tolist() == [item for row in expected for item in row]
-    assert np.concatenate(lengths).tolist() == [len(row) for row in expected]
+    assert np.concatenate(lengths).tolist() == [len(row) for row in expected if row]
 
 
 def test_lists_of_integers_in_text_are_batches_too(tmp_path):
     path = tmp_path / "t.csv"
     path.write_text('ids\n"[1, 2]"\n""\n[3]\n[]\n')
     ((values, lengths),) = TableSentences(path, "ids", lists="json").integer_batches()
-    assert values.tolist() == [1, 2, 3] and lengths.tolist() == [2, 0, 1, 0]
+    assert values.tolist() == [1, 2, 3] and lengths.tolist() == [2, 1]
+
+
+@pytest.mark.parametrize("word", [7, "seven"])
+def test_counted_sentences_are_those_of_an_iteration(tmp_path, word):
+    rows = [[word], [], [word] * 20_001, None, [word] * 10_000]
+    path = tmp_path / "t.parquet"
+    parquet.write_table(pa.table({"items": rows}), path, row_group_size=2)
+    sentences = TableSentences(path, "items")
+    model = TFWord2Vec(min_count=1, vector_size=2)
+    model.build_vocab(sentences)
+    assert [len(sentence) for sentence in sentences] == [1, 10_000, 10_000, 1, 10_000]
+    assert (model.corpus_count, model.corpus_total_words) == (5, 30_002)
 
 
 def test_strings_are_no_batches_of_integers(tmp_path):

@@ -28,9 +28,9 @@ class CsvTable:
     def __init__(self, path: str, options: TableOptions, sep: str = ",") -> None:
         self.path = path
         self.options = options
-        self.dialect = Dialect(
-            options.sep or sep, options.quotechar, options.escapechar, options.newlines
-        )
+        sep = options.sep or sep
+        options.check_characters(sep)
+        self.dialect = Dialect(sep, options.quotechar, options.escapechar, options.newlines)
 
     @cached_property
     def names(self) -> list[str]:

@@ -38,12 +38,7 @@ class TableOptions:
             object.__setattr__(self, "quotechar", None)
         for name in ("sep", "quotechar", "escapechar"):
             _check_character(name, getattr(self, name))
-        characters = [self.sep or ",", self.quotechar, self.escapechar]
-        if len(characters) - characters.count(None) != len({*characters} - {None}):
-            raise ValueError(
-                f"sep, quotechar and escapechar must differ, got {quoted(self.sep)}, "
-                f"{quoted(self.quotechar)} and {quoted(self.escapechar)}"
-            )
+        self.check_characters(self.sep)
         if self.header not in ("infer", None) and (
             not isinstance(self.header, int) or isinstance(self.header, bool) or self.header
         ):
@@ -72,6 +67,18 @@ class TableOptions:
     def has_header(self) -> bool:
         """True if the first row contains names of columns; the option `names` may replace them."""
         return self.header == 0 if self.header != "infer" else self.names is None
+
+    def check_characters(self, sep: str | None) -> None:
+        """Raise a ValueError if a character has two meanings.
+
+        `sep` separates cells. It is None as long as no table is known whose suffix determines it.
+        """
+        characters = [sep, self.quotechar, self.escapechar]
+        if len(characters) - characters.count(None) != len({*characters} - {None}):
+            raise ValueError(
+                f"sep, quotechar and escapechar must differ, got {quoted(sep)}, "
+                f"{quoted(self.quotechar)} and {quoted(self.escapechar)}"
+            )
 
     def non_defaults(self) -> dict[str, Any]:
         """Return the options that differ from their defaults, by name."""

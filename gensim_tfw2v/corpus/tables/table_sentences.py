@@ -212,6 +212,8 @@ class TableSentences(CorpusSource):
             return self._open_weighted(tagged)
         if (ranges := self.ranges) is not None:
             return TextCorpus(ranges, tagged)
+        if tagged:
+            return open_sentences(self.documents(), tagged)
         return open_integers(self, tagged) or open_sentences(self, tagged)
 
     def _open_weighted(self, tagged: bool) -> Corpus:
@@ -238,11 +240,11 @@ class TableSentences(CorpusSource):
     def _weigh_integers(
         self, weights: PartWeights
     ) -> Iterator[tuple[NDArray[np.int64], NDArray[np.int64]]]:
-        """Yield `integer_batches` without rows of weight 0, and append weights to `weights`."""
+        """Yield the integers of rows without those of weight 0, and append weights to `weights`."""
         assert self._weight_column is not None
         for path in self.types:
             row_weights = RowWeights(path, self._weight_column)
-            for items, lengths in self._integer_batches([path]):
+            for items, lengths in self._integer_rows([path]):
                 batch_weights = row_weights.take(len(lengths))
                 is_kept = batch_weights > 0
                 weights.add_many(batch_weights[is_kept], lengths[is_kept])
@@ -263,19 +265,21 @@ class TableSentences(CorpusSource):
         return [ColumnRange.whole(path, self._column, self._weight_column) for path in self.types]
 
     def integer_batches(self) -> Iterator[tuple[NDArray[np.int64], NDArray[np.int64]]] | None:
-        """Return an iterator over the column in batches of rows; None unless all types fit int64.
+        """Return an iterator over the sentences in batches; None unless all types fit int64.
 
-        A batch is a pair of arrays: the integers of its rows, concatenated, and the number of
-        integers of each row. Nulls in a row are left out, and a row that is null has no integers.
+        A batch is a pair of arrays: the integers of its sentences, concatenated, and the number of
+        integers of each sentence. Nulls in a row are left out.
         """
         items = [items_of(kind) for kind in self.types.values()]
         if not all(map(is_integer, items)) or any(map(is_uint64, items)):
             return None
-        return self._integer_batches(self.types)
+        rows = self._integer_rows(self.types)
+        return ((items, _sentence_lengths(lengths)) for items, lengths in rows)
 
-    def _integer_batches(
+    def _integer_rows(
         self, paths: Iterable[str]
     ) -> Iterator[tuple[NDArray[np.int64], NDArray[np.int64]]]:
+        """Yield the integers of rows, and the number of integers of each row; 0 for a null."""
         for path in paths:
             with naming(path):
                 for column in read_column(path, self._column, self.types[path]):
@@ -318,6 +322,15 @@ def _cut_row(words: list[Any]) -> Iterator[list[Any]]:
     """Yield the sentences of a row: its words, cut if there are more than 10,000."""
     for start in range(0, len(words), MAX_SENTENCE):
         yield words[start : start + MAX_SENTENCE]
+
+
+def _sentence_lengths(row_lengths: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return the numbers of words of the sentences into which `_cut_row` cuts rows."""
+    n_parts = -(-row_lengths // MAX_SENTENCE)
+    lengths = np.full(n_parts.sum(), MAX_SENTENCE, np.int64)
+    has_words = row_lengths > 0
+    lengths[np.cumsum(n_parts[has_words]) - 1] -= (-row_lengths % MAX_SENTENCE)[has_words]
+    return lengths
 
 
 def _documents_error(weight: Any) -> ValueError:
