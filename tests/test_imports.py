@@ -217,7 +217,9 @@ def test_importing_the_model_loads_no_cluster_modules() -> None:
     others = tuple(f"{PACKAGE}.{module}" for module in FOR_CLUSTERS)
     assert not [name for name in found if name.startswith(others)]
     cluster = {name for name in found if name.startswith(f"{PACKAGE}.cluster")}
-    without_connections = {f"{PACKAGE}.cluster.spec", f"{PACKAGE}.cluster.addresses"}
+    without_connections = {
+        f"{PACKAGE}.cluster.{name}" for name in ("addresses", "descriptions", "spec")
+    }
     assert cluster == {f"{PACKAGE}.cluster"} | without_connections
 
 

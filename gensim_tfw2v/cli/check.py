@@ -42,9 +42,9 @@ def check(
     if output is not None:
         check_can_save(output)
 
+    from gensim_tfw2v.cluster.descriptions import from_tf_config, read_hosts
     from gensim_tfw2v.cluster.link_check import measure_links
     from gensim_tfw2v.cluster.links import task_pairs, write_links
-    from gensim_tfw2v.cluster.spec import from_tf_config, read_hosts
 
     cluster = read_hosts(hosts) if hosts else from_tf_config(os.environ)[0]
     n_links = len(list(task_pairs(cluster)))

@@ -103,7 +103,7 @@ def ssh(
     is_check = _names_check(context)
     arguments, values = parse_check(context) if is_check else parse_training(context)
 
-    from gensim_tfw2v.cluster.spec import read_hosts
+    from gensim_tfw2v.cluster.descriptions import read_hosts
     from gensim_tfw2v.cluster.ssh_cluster import SshCluster
 
     cluster = read_hosts(hosts)
@@ -197,7 +197,7 @@ def status(
         return
 
     from gensim_tfw2v.cluster import MissingTasks, wait_for_tasks
-    from gensim_tfw2v.cluster.spec import from_tf_config, read_hosts
+    from gensim_tfw2v.cluster.descriptions import from_tf_config, read_hosts
 
     tasks = (read_hosts(hosts) if hosts else from_tf_config(os.environ)[0]).servers()
     missing: tuple[object, ...] = ()
@@ -240,7 +240,8 @@ def task(
     The program that trains, with cluster="TF_CONFIG", is the cluster's chief. TensorFlow's server
     has no authentication: anyone who can reach its port can run programs on this machine.
     """
-    from gensim_tfw2v.cluster.spec import LOG_DIR, from_tf_config, read_hosts
+    from gensim_tfw2v.cluster.descriptions import from_tf_config, read_hosts
+    from gensim_tfw2v.cluster.spec import LOG_DIR
     from gensim_tfw2v.cluster.supervisor import run_task, run_task_of_parent
 
     if hosts is not None:

@@ -33,7 +33,7 @@ def demo(
         formats.check_model_name(out)
     cluster_value = None if cluster == "none" else cluster
     if cluster_value is not None:
-        from gensim_tfw2v.cluster.spec import parse_cluster
+        from gensim_tfw2v.cluster.descriptions import parse_cluster
 
         parse_cluster(cluster_value)
     if log_dir is not None:

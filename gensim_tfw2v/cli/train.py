@@ -322,7 +322,7 @@ def train(
     for name in COMMAND_OPTIONS & options.keys():
         del options[name]
     if hosts is not None:
-        from gensim_tfw2v.cluster.spec import read_hosts
+        from gensim_tfw2v.cluster.descriptions import read_hosts
 
         options["cluster"] = read_hosts(hosts)
     inputs = {corpus: "is the corpus"}

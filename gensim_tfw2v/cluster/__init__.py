@@ -2,7 +2,8 @@
 
 from typing import TYPE_CHECKING, Any
 
-from gensim_tfw2v.cluster.spec import Cluster, ClusterError, Task, from_tf_config
+from gensim_tfw2v.cluster.descriptions import from_tf_config
+from gensim_tfw2v.cluster.spec import Cluster, ClusterError, Task
 
 if TYPE_CHECKING:
     from gensim_tfw2v.cluster.connect import MissingTasks, wait_for_tasks

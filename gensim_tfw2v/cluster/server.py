@@ -17,7 +17,8 @@ from collections.abc import Callable
 from typing import Any, NoReturn
 
 from gensim_tfw2v.cluster.connect import bypass_proxies, check_port
-from gensim_tfw2v.cluster.spec import LOG_DIR, from_tf_config
+from gensim_tfw2v.cluster.descriptions import from_tf_config
+from gensim_tfw2v.cluster.spec import LOG_DIR
 from gensim_tfw2v.processes.children import exec_module, exit_with_parent, name_process
 from gensim_tfw2v.processes.connections import keep_alive
 from gensim_tfw2v.processes.process_guards import prepare_environment

@@ -4,7 +4,7 @@ import sys
 from dataclasses import replace
 from typing import Any
 
-from gensim_tfw2v.cluster.spec import parse_cluster
+from gensim_tfw2v.cluster.descriptions import parse_cluster
 from gensim_tfw2v.kernel.sizes import NATIVE_BLOCK, WIDEST_WINDOW
 from gensim_tfw2v.monitor.tensorboard_log import parse_log
 from gensim_tfw2v.options.kinds import (

@@ -1,5 +1,6 @@
 """Checks of a model: arrays and vocabulary before training, and settings during training."""
 
+import logging
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
@@ -13,7 +14,7 @@ from gensim_tfw2v.keys.key_index import KeyIndex
 from gensim_tfw2v.messages import quoted
 from gensim_tfw2v.options.config import TrainingConfig
 from gensim_tfw2v.options.option import Use
-from gensim_tfw2v.options.regimes import RegimeOptions, SubModels, check_lock
+from gensim_tfw2v.options.regimes import SubModels, check_lock
 from gensim_tfw2v.options.table import DEFAULTS, option_names
 from gensim_tfw2v.row_blocks import find_nonfinite_rows
 from gensim_tfw2v.training.model_arrays import (
@@ -23,6 +24,8 @@ from gensim_tfw2v.training.model_arrays import (
     weights_of,
 )
 from gensim_tfw2v.weight_tables import NGRAMS, OUTPUT_LAYER, TAGS, WeightArray
+
+logger = logging.getLogger(__name__)
 
 #: Remedy for arrays that are missing or do not match the vocabulary.
 _REBUILD = "build the vocabulary again, or set all of its attributes consistently"
@@ -224,8 +227,10 @@ def _check_lock(array: WeightArray, model: Any, config: TrainingConfig) -> None:
         check_lock(lock)
 
 
-def check_corpus(corpus: EncodedCorpus, n_words: int, regime: RegimeOptions) -> None:
+def check_corpus(corpus: EncodedCorpus, n_words: int, config: TrainingConfig) -> None:
     """Raise an error if a model with a vocabulary of `n_words` cannot be trained on a corpus.
+
+    A warning is logged if the corpus is empty, or if all of its sentences are too short.
 
     Raises
     ------
@@ -241,8 +246,21 @@ def check_corpus(corpus: EncodedCorpus, n_words: int, regime: RegimeOptions) -> 
             "the vocabulary: preprocess it like the text of the vocabulary, or add its words first "
             "with build_vocab(corpus, update=True)"
         )
+    regime = config.regime_of_workers
     if corpus.total_tokens and isinstance(regime, SubModels):
         _check_samples(regime, corpus.total_sentences)
+    if not corpus.total_sentences:
+        logger.warning(
+            "train() called with an empty iterator (if not intended, be sure to provide a "
+            "corpus that offers restartable iteration = an iterable)."
+        )
+    elif corpus.total_raw_words <= corpus.total_sentences and not config.has_documents:
+        logger.warning(
+            "the corpus has %i words in %i sentences, and a sentence of one word trains "
+            "nothing: each line, or each list, must be a whole sentence",
+            corpus.total_raw_words,
+            corpus.total_sentences,
+        )
 
 
 def _check_samples(regime: SubModels, n_sentences: int) -> None:

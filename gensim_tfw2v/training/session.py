@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import copy
 import functools
-import logging
 import threading
 import time
 from collections.abc import Mapping, Sequence
@@ -18,7 +17,7 @@ from gensim_tfw2v.corpus.encoded_corpus import EncodedCorpus
 from gensim_tfw2v.corpus.scanner import release_memory
 from gensim_tfw2v.kernel.native import by_ctypes
 from gensim_tfw2v.kernel.sizes import SMALL_CORPUS
-from gensim_tfw2v.kernel.tables import Divergence, Reporter, Tables, UnitReport, UnitTask
+from gensim_tfw2v.kernel.tables import Divergence, Reporter, UnitReport, UnitTask
 from gensim_tfw2v.monitor.progress import progress_bar
 from gensim_tfw2v.options.config import TrainingConfig
 from gensim_tfw2v.processes.threads import defer_interrupts
@@ -40,13 +39,10 @@ if TYPE_CHECKING:
     from gensim_tfw2v.cluster.launcher import ProcessLauncher
     from gensim_tfw2v.files.sharded_rows import ShardedRows
     from gensim_tfw2v.monitor.run import RunLog
-    from gensim_tfw2v.monitor.tensorboard_log import TensorBoardLog
     from gensim_tfw2v.monitor.traffic import Traffic
     from gensim_tfw2v.regimes import Regime
     from gensim_tfw2v.training.checkpoints import Checkpoints
     from gensim_tfw2v.training.cluster_losses import ClusterLosses
-
-logger = logging.getLogger(__name__)
 
 #: TensorBoard's log samples the loss of every `LOGGED_EVERY`-th block. Computing it takes 1 %
 #: of the training time.
@@ -90,19 +86,7 @@ class Training:
         self.log: RunLog | None = None
         with contextlib.ExitStack() as resources:
             resources.callback(corpus.temporary.close)
-            check_corpus(corpus, len(model.wv), config.regime_of_workers)
-            if not corpus.total_sentences:
-                logger.warning(
-                    "train() called with an empty iterator (if not intended, be sure to provide a "
-                    "corpus that offers restartable iteration = an iterable)."
-                )
-            elif corpus.total_raw_words <= corpus.total_sentences and not config.has_documents:
-                logger.warning(
-                    "the corpus has %i words in %i sentences, and a sentence of one word trains "
-                    "nothing: each line, or each list, must be a whole sentence",
-                    corpus.total_raw_words,
-                    corpus.total_sentences,
-                )
+            check_corpus(corpus, len(model.wv), config)
             self._kernel = ""  # kernel that must train, to reproduce bits; "" for the default
             if config.deterministic:
                 self._kernel = by_ctypes.variant()
@@ -142,7 +126,9 @@ class Training:
             # The log is opened after the regime, whose workers must configure TensorFlow's threads
             # before any are started.
             if config.log is not None:
-                self.log = self._open_log(config.log)
+                from gensim_tfw2v.training.run_log import open_run_log
+
+                self.log = open_run_log(model, self.plan, self.position, lambda: self.traffic)
                 resources.callback(self.log.close)
             # last, because the bars of earlier phases use the same line
             n_epoch = corpus.total_sentences if self._counts_walks else corpus.total_raw_words
@@ -202,32 +188,6 @@ class Training:
 
             self._cluster_losses = ClusterLosses(self.plan, self.config.checkpoint_dir)
         return self._cluster_losses
-
-    def _open_log(self, options: TensorBoardLog) -> RunLog:
-        from gensim_tfw2v.monitor.graph import objective_graph
-        from gensim_tfw2v.monitor.graph_inputs import InputLayer
-        from gensim_tfw2v.monitor.run import RunLog
-        from gensim_tfw2v.options.hyperparameters import hyperparameters
-
-        model = self._model
-        run_options = hyperparameters(model, self.corpus.total_raw_words)
-        # the run continues an earlier one in the log, of this model or of a resumed training
-        progress = *model._state.logged_until, self.position.epoch, self.position.n_units
-        is_continued = any(progress)
-        log = RunLog(
-            options, run_options, lambda: self.traffic, model._state.logged_until, is_continued
-        )
-        config = self.config
-        input_layer = InputLayer(
-            self.plan.vocabulary.count_rows().inputs,
-            has_ngrams=config.has_subwords,
-            has_tags=config.has_documents,
-            trains_words=config.dbow_words,
-            n_concatenated=config.concatenated,
-        )
-        sizes = len(model.wv), config.vector_size, self.plan.shape.shared
-        log.graph(lambda: objective_graph(config.objective, input_layer, *sizes, model.ns_exponent))
-        return log
 
     def renew(self) -> None:
         """Apply settings that callbacks or threads of the user have changed since the last epoch.
@@ -519,64 +479,31 @@ class Training:
 
     def _resume(self) -> bool:
         """Restore the last checkpoint on disk, and return whether there was one."""
+        from gensim_tfw2v.training.resumption import load_resumption
+
         assert self._checkpoints is not None
-        model = self._model
-
-        from gensim_tfw2v.files.row_file import copy_rows
-        from gensim_tfw2v.files.sharded_rows import ShardedRows
-        from gensim_tfw2v.training.checkpoint_cut import SavedCut, check_cut, resume_epoch
-
-        def take(
-            arrays: dict[str, np.ndarray], state: Any
-        ) -> tuple[Tables, Position, str, SavedCut]:
-            kernel = state.pop("kernel", "")
-            cut = SavedCut.of(state.pop("cut"))
-            no_rows = np.zeros((0, model.vector_size), np.float32)
-            tables = dict.fromkeys(Tables._fields, no_rows) | arrays
-            return Tables(**tables), Position.of(state), kernel, cut
-
-        checkpoint = self._checkpoints.load_latest(take)
-        if checkpoint is None:
-            return False
-        tables, position, kernel, cut = checkpoint
-        shards = {
-            name: table
-            for name, table in tables._asdict().items()
-            if isinstance(table, ShardedRows)
-        }
-        folder = self._checkpoints.folder
-        check_cut(cut, self._whole_epoch, self.config.deterministic, folder)
-        self._use_kernel(kernel)
-        epoch = resume_epoch(
-            position,
-            cut,
-            self._whole_epoch,
+        resumption = load_resumption(
+            self._checkpoints,
+            self.config,
             self.corpus,
+            self._whole_epoch,
             self.plan.max_entries,
-            self.config.regime_of_workers,
         )
-        self._resumed_epoch = {position.epoch: epoch}
-        self.position = position
-
-        def fill(arrays: Tables) -> None:
-            for array, saved_rows in zip(arrays, tables, strict=True):
-                copy_rows(saved_rows, array)
-
-        self.weights.write(fill)
-        if shards and self.weights.is_on_cluster and self.weights.has_files():
-            self._shards = shards, copy.deepcopy(position)
-        model.running_training_loss = self.position.total_loss
-        model.mean_losses = list(self.position.mean_losses)
-        self._model_position = copy.deepcopy(self.position)
-        self._saved_position = copy.deepcopy(self.position)
-        finished = [*self.position.finished, (self.position.trained, self.position.raw_words, 0)]
-        trained, raw_words, _ = map(sum, zip(*finished, strict=True))
-        self.restored = raw_words, trained
-        n_done = position.n_units
-        n_units = position.n_earlier_units + len(epoch.units)
-        units = f" and {n_done} of {n_units} work units of the next" if n_done else ""
-        epochs = f"{self.position.epoch} of {model.epochs} epochs"
-        logger.info("resumed from %s: %s%s are trained", folder, epochs, units)
+        if resumption is None:
+            return False
+        self._use_kernel(resumption.kernel)
+        self.position = position = resumption.position
+        self._resumed_epoch = {position.epoch: resumption.epoch}
+        self.weights.write(resumption.fill)
+        if resumption.shards and self.weights.is_on_cluster and self.weights.has_files():
+            self._shards = resumption.shards, copy.deepcopy(position)
+        model = self._model
+        model.running_training_loss = position.total_loss
+        model.mean_losses = list(position.mean_losses)
+        self._model_position = copy.deepcopy(position)
+        self._saved_position = copy.deepcopy(position)
+        self.restored = resumption.count_words()
+        resumption.log(self._checkpoints.folder, model.epochs)
         return True
 
     def _use_kernel(self, kernel: str) -> None:

@@ -4,26 +4,22 @@ from __future__ import annotations
 
 import contextlib
 import logging
-import tempfile
 from dataclasses import dataclass
 from functools import cached_property
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from gensim_tfw2v import unit_sizes
-from gensim_tfw2v._tensorflow import why_elsewhere
-from gensim_tfw2v.cluster.spec import READY_SECONDS, Cluster, LocalTasks
+from gensim_tfw2v.cluster.spec import LocalTasks
 from gensim_tfw2v.compiled_library import Options
 from gensim_tfw2v.corpus.encoded_corpus import EncodedCorpus
 from gensim_tfw2v.engines import choose_engine
 from gensim_tfw2v.engines.problem import Problem
 from gensim_tfw2v.kernel import sizes
 from gensim_tfw2v.kernel.native import by_ctypes
-from gensim_tfw2v.monitor.progress import phase
 from gensim_tfw2v.options.config import TrainingConfig
 from gensim_tfw2v.options.regimes import RegimeOptions
-from gensim_tfw2v.processes.threads import cores_per_process, defer_interrupts
-from gensim_tfw2v.regimes import Regime, Setup
+from gensim_tfw2v.processes.threads import cores_per_process
+from gensim_tfw2v.regimes import Regime
 from gensim_tfw2v.regimes.local import LocalRegime
 from gensim_tfw2v.training.vocabulary import Vocabulary
 
@@ -33,9 +29,6 @@ if TYPE_CHECKING:
     from gensim_tfw2v.parameter_server.job_config import JobConfig
 
 logger = logging.getLogger(__name__)
-
-#: Label of the phase before training in which TensorFlow traces functions; it takes seconds.
-BUILDING = "building the training graph"
 
 #: Maximum window that the kernels accept: see `check_options` in kernel/native/src/c_api.cc.
 MAX_KERNEL_WINDOW = 1 << 28
@@ -318,70 +311,8 @@ def open_regime(
         else:
             regime = LocalRegime(*arguments)
     else:
-        assert plan.corpus is not None
-        rates = vocabulary.rates(options, plan.window, plan.corpus)
-        rows = vocabulary.count_rows()
-        corpus = plan.corpus
-        setup = Setup(
-            plan.job_config,
-            words,
-            rates,
-            rows,
-            n_units,
-            seed,
-            corpus.folder,
-            vocabulary.initial_inputs,
-            corpus.is_drawn,
-            corpus.walk_file,
-        )
-        regime = _open_workers(plan, setup, opened, process_launcher)
+        from gensim_tfw2v.training.regime_of_workers import open_regime_of_workers
+
+        regime = open_regime_of_workers(plan, words, n_units, seed, opened, process_launcher)
     opened.callback(regime.close)
     return regime
-
-
-def _open_workers(
-    plan: Plan,
-    setup: Setup,
-    opened: contextlib.ExitStack,
-    process_launcher: ProcessLauncher | None,
-) -> Any:
-    """Open a regime of workers: on a cluster, in a separate process, or in this one."""
-    from gensim_tfw2v.cluster.local_cluster import open_cluster
-    from gensim_tfw2v.parameter_server.workers import LocalWorkers
-    from gensim_tfw2v.regimes.coordinated_regime import CoordinatedRegime
-    from gensim_tfw2v.regimes.coordinator_pipe import ClusterSetup
-
-    options = plan.options
-    log_dir = None if options.log is None else options.log.path
-    reason = "" if options.cluster is not None else why_elsewhere()
-    if options.cluster is not None or reason:
-        folder = tempfile.TemporaryDirectory(
-            prefix="vocabulary-", dir=setup.folder, ignore_cleanup_errors=True
-        )
-        setup = setup.with_files(Path(opened.enter_context(folder)))
-    if options.cluster is not None:
-        with phase(describe_setup(options.cluster), options.progress):
-            tasks = opened.enter_context(
-                open_cluster(options.cluster, READY_SECONDS, process_launcher, log_dir)
-            )
-        with phase(BUILDING, options.progress):
-            cluster_setup = ClusterSetup(tasks.cluster, READY_SECONDS, plan.regime, setup, log_dir)
-            return CoordinatedRegime(cluster_setup, tasks.check, tasks.start_module)
-    with phase(BUILDING, options.progress):
-        if reason:
-            logger.info("a separate process trains, because %s", reason)
-            cluster_setup = ClusterSetup(None, READY_SECONDS, plan.regime, setup, log_dir)
-            return CoordinatedRegime(cluster_setup, lambda: None)
-        with defer_interrupts():
-            return plan.regime.make(setup, LocalWorkers(setup.config.workers))
-
-
-def describe_setup(cluster: Cluster | LocalTasks) -> str:
-    """Describe how a cluster is opened, for the progress bar."""
-    verb = "starting"
-    if isinstance(cluster, Cluster):
-        verb = "waiting for"
-        cluster = LocalTasks(len(cluster.ps), len(cluster.worker))
-    return (
-        f"{verb} {cluster.n_ps} ps and {cluster.n_workers} worker{'s' * (cluster.n_workers != 1)}"
-    )

@@ -4,4 +4,4 @@ import pytest
 @pytest.fixture(autouse=True)
 def patient(monkeypatch):
     """Wait longer for restarting tasks, which import TensorFlow."""
-    monkeypatch.setattr("gensim_tfw2v.training.training_plan.READY_SECONDS", 180.0)
+    monkeypatch.setattr("gensim_tfw2v.training.regime_of_workers.READY_SECONDS", 180.0)

@@ -262,7 +262,7 @@ def test_hung_task_is_reported_within_a_minute(standing, monkeypatch, caplog, ro
     stopped = []
 
     def be_impatient():
-        monkeypatch.setattr("gensim_tfw2v.training.training_plan.READY_SECONDS", 0.5)
+        monkeypatch.setattr("gensim_tfw2v.training.regime_of_workers.READY_SECONDS", 0.5)
         stopped.append(time.monotonic())
 
     stopper = Stopper(standing, role, be_impatient)

@@ -23,7 +23,8 @@ from gensim.test.utils import datapath
 from gensim_tfw2v.cli.cluster import parse_training
 from gensim_tfw2v.cli.main import app
 from gensim_tfw2v.cluster import from_tf_config
-from gensim_tfw2v.cluster.spec import LOG_DIR, read_hosts
+from gensim_tfw2v.cluster.descriptions import read_hosts
+from gensim_tfw2v.cluster.spec import LOG_DIR
 from tests.cli.test_cluster import until
 
 ROOT = Path(__file__).parents[2]

@@ -16,13 +16,13 @@ TRAIN = """
 import dataclasses, json, logging, sys, time
 from gensim_tfw2v import TFWord2Vec
 from gensim_tfw2v import unit_sizes
-from gensim_tfw2v.training import training_plan
+from gensim_tfw2v.training import regime_of_workers
 told = json.loads(sys.argv[2])
 logging.basicConfig(level=logging.INFO, format="%(asctime)s %(name)s %(message)s")
 if told.get("entries"):
     unit_sizes.UNIT_ENTRIES = unit_sizes.CLUSTER_ENTRIES = told["entries"]
     unit_sizes.MIN_ENTRIES = told["entries"]
-training_plan.READY_SECONDS = told.get("ready", 60)
+regime_of_workers.READY_SECONDS = told.get("ready", 60)
 
 def say(model, **more):
     traffic = (model._state.training or model).traffic

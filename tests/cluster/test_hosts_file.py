@@ -6,7 +6,8 @@ import sys
 import pytest
 import yaml
 
-from gensim_tfw2v.cluster.spec import Cluster, ClusterError, read_hosts
+from gensim_tfw2v.cluster.descriptions import read_hosts
+from gensim_tfw2v.cluster.spec import Cluster, ClusterError
 
 ADDRESSES = {"chief": ["a:1"], "ps": ["b:2"], "worker": ["c:3", "[::1]:4"]}
 CLUSTER = Cluster(("b:2",), ("c:3", "[::1]:4"), "a:1")

@@ -183,14 +183,14 @@ def test_invalid_cluster_names_are_rejected_immediately(name):
 
 
 def test_missing_tasks_are_named(monkeypatch):
-    monkeypatch.setattr("gensim_tfw2v.training.training_plan.READY_SECONDS", 1.0)
+    monkeypatch.setattr("gensim_tfw2v.training.regime_of_workers.READY_SECONDS", 1.0)
     ps, worker = (f"127.0.0.1:{port}" for port in free_ports(2))
     with pytest.raises(MissingTasks, match=f"ps 0 .{ps}.*worker 0 .{worker}"):
         trained(Cluster((ps,), (worker,)))
 
 
 def test_public_addresses_cause_a_warning(monkeypatch, caplog):
-    monkeypatch.setattr("gensim_tfw2v.training.training_plan.READY_SECONDS", 0.5)
+    monkeypatch.setattr("gensim_tfw2v.training.regime_of_workers.READY_SECONDS", 0.5)
     # reserved documentation addresses, which never answer, count as private
     names = "ps.example.org:2222", "192.168.77.1:2222", "8.8.8.8:9"
     with pytest.raises(MissingTasks):

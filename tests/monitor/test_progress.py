@@ -23,7 +23,7 @@ from gensim_tfw2v.cluster.spec import Cluster, LocalTasks
 from gensim_tfw2v.monitor.progress import phase, progress_bar
 from gensim_tfw2v.training.corpus_reader import find_corpus
 from gensim_tfw2v.training.held_out import held_out_loss
-from gensim_tfw2v.training.training_plan import describe_setup
+from gensim_tfw2v.training.regime_of_workers import describe_setup
 from tests.cli.conftest import ROOT
 from tests.engines import train_by_graph
 

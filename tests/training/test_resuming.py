@@ -79,12 +79,12 @@ def test_train_command_reports_the_checkpoint_and_resumes(tmp_path, monkeypatch)
         f"tfw2v: interrupted; nothing was saved; {folder} has a checkpoint: the same command "
         "resumes from it\n"
     )
-    level = logging.getLogger("gensim_tfw2v.training.session").level
+    level = logging.getLogger("gensim_tfw2v.training.resumption").level
     result = CliRunner().invoke(app, command)
     assert result.exit_code == 0, result.output
     assert f"tfw2v: resumed from {folder}: 3 of 4 epochs" in result.stderr
     assert "resumed    179,670 of 239,560 words had been trained before" in result.stdout
-    said = logging.getLogger("gensim_tfw2v.training.session")
+    said = logging.getLogger("gensim_tfw2v.training.resumption")
     assert (said.level, said.handlers) == (level, [])
 
 
