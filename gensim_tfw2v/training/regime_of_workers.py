@@ -11,14 +11,13 @@ from typing import TYPE_CHECKING
 from gensim_tfw2v._tensorflow import why_elsewhere
 from gensim_tfw2v.cluster.local_cluster import open_cluster
 from gensim_tfw2v.cluster.spec import READY_SECONDS, Cluster, LocalTasks
-from gensim_tfw2v.kernel.word_arrays import WordArrays
 from gensim_tfw2v.monitor.progress import phase
+from gensim_tfw2v.options.config import TrainingConfig
 from gensim_tfw2v.parameter_server.workers import LocalWorkers
 from gensim_tfw2v.processes.threads import defer_interrupts
 from gensim_tfw2v.regimes import Regime, Setup
 from gensim_tfw2v.regimes.coordinated_regime import CoordinatedRegime
 from gensim_tfw2v.regimes.coordinator_pipe import ClusterSetup
-from gensim_tfw2v.training.training_plan import Plan
 
 if TYPE_CHECKING:
     from gensim_tfw2v.cluster.launcher import ProcessLauncher
@@ -30,30 +29,13 @@ BUILDING = "building the training graph"
 
 
 def open_regime_of_workers(
-    plan: Plan,
-    words: WordArrays,
-    n_units: int,
-    seed: int,
+    options: TrainingConfig,
+    setup: Setup,
     opened: contextlib.ExitStack,
     process_launcher: ProcessLauncher | None,
 ) -> Regime:
-    """Open the regime of a plan, which trains `n_units` work units per epoch; see `open_regime`."""
-    assert plan.corpus is not None
-    options = plan.options
-    corpus = plan.corpus
-    vocabulary = plan.vocabulary
-    setup = Setup(
-        plan.job_config,
-        words,
-        vocabulary.rates(options, plan.window, corpus),
-        vocabulary.count_rows(),
-        n_units,
-        seed,
-        corpus.folder,
-        vocabulary.initial_inputs,
-        corpus.is_drawn,
-        corpus.walk_file,
-    )
+    """Open the regime of the options; see `training_plan.open_regime`."""
+    regime = options.regime_of_workers
     log_dir = None if options.log is None else options.log.path
     reason = "" if options.cluster is not None else why_elsewhere()
     if options.cluster is not None or reason:
@@ -67,15 +49,15 @@ def open_regime_of_workers(
                 open_cluster(options.cluster, READY_SECONDS, process_launcher, log_dir)
             )
         with phase(BUILDING, options.progress):
-            cluster_setup = ClusterSetup(tasks.cluster, READY_SECONDS, plan.regime, setup, log_dir)
+            cluster_setup = ClusterSetup(tasks.cluster, READY_SECONDS, regime, setup, log_dir)
             return CoordinatedRegime(cluster_setup, tasks.check, tasks.start_module)
     with phase(BUILDING, options.progress):
         if reason:
             logger.info("a separate process trains, because %s", reason)
-            cluster_setup = ClusterSetup(None, READY_SECONDS, plan.regime, setup, log_dir)
+            cluster_setup = ClusterSetup(None, READY_SECONDS, regime, setup, log_dir)
             return CoordinatedRegime(cluster_setup, lambda: None)
         with defer_interrupts():
-            return plan.regime.make(setup, LocalWorkers(setup.config.workers))
+            return regime.make(setup, LocalWorkers(setup.config.workers))
 
 
 def describe_setup(cluster: Cluster | LocalTasks) -> str:

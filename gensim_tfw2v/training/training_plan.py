@@ -19,7 +19,7 @@ from gensim_tfw2v.kernel.native import by_ctypes
 from gensim_tfw2v.options.config import TrainingConfig
 from gensim_tfw2v.options.regimes import RegimeOptions
 from gensim_tfw2v.processes.threads import cores_per_process
-from gensim_tfw2v.regimes import Regime
+from gensim_tfw2v.regimes import Regime, Setup
 from gensim_tfw2v.regimes.local import LocalRegime
 from gensim_tfw2v.training.vocabulary import Vocabulary
 
@@ -313,6 +313,20 @@ def open_regime(
     else:
         from gensim_tfw2v.training.regime_of_workers import open_regime_of_workers
 
-        regime = open_regime_of_workers(plan, words, n_units, seed, opened, process_launcher)
+        assert plan.corpus is not None
+        corpus = plan.corpus
+        setup = Setup(
+            plan.job_config,
+            words,
+            vocabulary.rates(options, plan.window, corpus),
+            vocabulary.count_rows(),
+            n_units,
+            seed,
+            corpus.folder,
+            vocabulary.initial_inputs,
+            corpus.is_drawn,
+            corpus.walk_file,
+        )
+        regime = open_regime_of_workers(options, setup, opened, process_launcher)
     opened.callback(regime.close)
     return regime

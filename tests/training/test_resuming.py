@@ -65,6 +65,7 @@ def test_resumed_training_counts_only_new_words_in_its_rates(interrupted, caplog
 def test_train_command_reports_the_checkpoint_and_resumes(tmp_path, monkeypatch):
     from typer.testing import CliRunner
 
+    from gensim_tfw2v.cli.log import RESUMING_LOG
     from gensim_tfw2v.cli.main import app
 
     folder = tmp_path / "checkpoints"
@@ -79,13 +80,13 @@ def test_train_command_reports_the_checkpoint_and_resumes(tmp_path, monkeypatch)
         f"tfw2v: interrupted; nothing was saved; {folder} has a checkpoint: the same command "
         "resumes from it\n"
     )
-    level = logging.getLogger("gensim_tfw2v.training.resumption").level
+    resuming, package = map(logging.getLogger, (RESUMING_LOG, "gensim_tfw2v"))
+    before = resuming.level, list(package.handlers)
     result = CliRunner().invoke(app, command)
     assert result.exit_code == 0, result.output
     assert f"tfw2v: resumed from {folder}: 3 of 4 epochs" in result.stderr
     assert "resumed    179,670 of 239,560 words had been trained before" in result.stdout
-    said = logging.getLogger("gensim_tfw2v.training.resumption")
-    assert (said.level, said.handlers) == (level, [])
+    assert (resuming.level, package.handlers) == before
 
 
 def test_interrupt_after_merging_leaves_the_merged_vectors(tmp_path, caplog):

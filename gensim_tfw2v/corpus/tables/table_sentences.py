@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from gensim_tfw2v.corpus.integer_sentences import IntegerBatch
 from gensim_tfw2v.corpus.protocol import Corpus, CorpusSource
 from gensim_tfw2v.corpus.sentence_corpus import (
     IntegerCorpus,
@@ -274,7 +275,8 @@ class TableSentences(CorpusSource):
         if not all(map(is_integer, items)) or any(map(is_uint64, items)):
             return None
         rows = self._integer_rows(self.types)
-        return ((items, _sentence_lengths(lengths)) for items, lengths in rows)
+        batches = (IntegerBatch(items, lengths, 0) for items, lengths in rows)
+        return ((batch.values, np.diff(batch.ends(), prepend=0)) for batch in batches)
 
     def _integer_rows(
         self, paths: Iterable[str]
@@ -322,15 +324,6 @@ def _cut_row(words: list[Any]) -> Iterator[list[Any]]:
     """Yield the sentences of a row: its words, cut if there are more than 10,000."""
     for start in range(0, len(words), MAX_SENTENCE):
         yield words[start : start + MAX_SENTENCE]
-
-
-def _sentence_lengths(row_lengths: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return the numbers of words of the sentences into which `_cut_row` cuts rows."""
-    n_parts = -(-row_lengths // MAX_SENTENCE)
-    lengths = np.full(n_parts.sum(), MAX_SENTENCE, np.int64)
-    has_words = row_lengths > 0
-    lengths[np.cumsum(n_parts[has_words]) - 1] -= (-row_lengths % MAX_SENTENCE)[has_words]
-    return lengths
 
 
 def _documents_error(weight: Any) -> ValueError:
