@@ -114,7 +114,7 @@ class TFDoc2Vec(TFWord2Vec, _WithoutOffsets):
         If `dm` is neither 0 nor 1, or `regime` or `layout` cannot train documents.
     RuntimeError
         From `train`, if the compiled kernels are missing, or if TensorFlow detects a GPU and a
-        `regime` or remote `cluster` is set.
+        `regime` is set without a `cluster`.
 
     Attributes
     ----------

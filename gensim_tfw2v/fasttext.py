@@ -75,7 +75,7 @@ class TFFastText(TFWord2Vec, FastText, _WithLoss):
         If `word_ngrams` is not 1.
     RuntimeError
         From `train`, if the compiled kernels are missing, or if TensorFlow detects a GPU and a
-        `regime` or remote `cluster` is set.
+        `regime` is set without a `cluster`.
 
     Attributes
     ----------

@@ -19,6 +19,9 @@ from typing import Any
 #: `quoted` shortens a string to this many characters, and any value to twice as many.
 MAX_LENGTH = 200
 
+#: Format of lines of the log, as in gensim's documentation.
+LOG_FORMAT = "%(asctime)s : %(levelname)s : %(message)s"
+
 COMPRESSED = (".gz", ".bz2", ".xz", ".zst", ".lz4")  # suffixes that smart_open decompresses
 MAGIC = {  # first bytes of compressed files, with suffix and name of the format
     b"\x1f\x8b": (".gz", "gzip"),

@@ -52,11 +52,11 @@ TRAINING_SETTINGS = {"allow_extra_args": True, "allow_interspersed_args": False}
 #: Words after ``--`` for a check of the links instead of a training.
 CHECK = ["cluster", "check"]
 
+#: Beginnings of the paths of files that only this process has opened.
+DESCRIPTOR_PATHS = ("/dev/stdin", "/dev/fd/", "/proc/self/fd/")
+
 #: Maximum number of restarts of a killed training.
 MAX_RESTARTS = 10
-
-#: Seconds that a training has to exit after a signal, before this process kills it.
-EXIT_SECONDS = 60.0
 
 _trainings = typer.Typer(add_completion=False)
 _trainings.command(cls=Command, context_settings=HELP)(train)
@@ -207,7 +207,7 @@ def status(
         missing = error.tasks
     for task in tasks:
         answers = "does not answer" if task in missing else "answers"
-        print(f"{task.role:<7}{task.index:<4}{task.address:<24}{answers}")
+        print(f"{task.role:<7}{task.index:<4}{task.address:<23} {answers}")
     if missing:
         fail(f"no answer within {seconds:g} s; {advice}", status=1)
 
@@ -257,8 +257,8 @@ def task(
     os.environ["TF_CONFIG"] = cluster.tf_config(own_task.role, own_task.index)
     os.environ[LOG_DIR] = log_dir or ""
     if with_parent:
-        run_task_of_parent()
-    run_task(own_task)
+        run_task_of_parent(verbose)
+    run_task(own_task, verbose)
 
 
 def _names_check(context: typer.Context) -> bool:
@@ -269,7 +269,13 @@ def _names_check(context: typer.Context) -> bool:
 def parse_check(context: typer.Context) -> tuple[list[str], dict[str, Any]]:
     """Return the arguments after ``cluster check``, and the values of its parameters."""
     require("tfw2v cluster", "tensorflow")
-    return _parse_program(context.args[len(CHECK) :], _checks, "tfw2v cluster check")
+    arguments = [*context.args[len(CHECK) :], *_forwarded_options(context)]
+    return _parse_program(arguments, _checks, "tfw2v cluster check")
+
+
+def _forwarded_options(context: typer.Context) -> list[str]:
+    """Return the options of this command that are meant for the program after ``--``, too."""
+    return ["--verbose"] if context.params.get("verbose") else []
 
 
 def _parse_program(
@@ -291,8 +297,11 @@ def parse_training(context: typer.Context) -> tuple[list[str], dict[str, Any]]:
             f"give the training after --, as in: {context.command_path} -- train CORPUS -o "
             f"MODEL{got}"
         )
-    arguments, values = _parse_program(context.args[1:], _trainings, "tfw2v train")
-    if is_stream(Path(values["corpus"])):
+    arguments, values = _parse_program(
+        [*context.args[1:], *_forwarded_options(context)], _trainings, "tfw2v train"
+    )
+    # standard input of the training is a pipe of this process, even if that of this one is a file
+    if is_stream(values["corpus"]) or str(values["corpus"]).startswith(DESCRIPTOR_PATHS):
         raise BadInput(
             f"{values['corpus']}: a stream cannot be read again when a training restarts; write "
             "the text to a file (or run: tfw2v train - --cluster local:ps=1,worker=2)"
@@ -353,7 +362,7 @@ def _wait(process: Process) -> int:
     except BaseException as error:
         is_interrupted = isinstance(error, KeyboardInterrupt)
         status = _stop(process, signal.SIGINT if is_interrupted else signal.SIGTERM)
-        if status > 0:
+        if status >= 0:
             raise typer.Exit(status) from error  # the process has printed its results so far
         if isinstance(error, KeyboardInterrupt | Terminated):
             fail_stopped(error, "; nothing was saved")  # as the process prints
@@ -368,7 +377,7 @@ def _stop(process: Process, signal_number: int) -> int:
     process.send_signal(signal_number)
     try:
         with contextlib.suppress(subprocess.TimeoutExpired):
-            process.wait(EXIT_SECONDS)
+            process.wait(started.STOPPING_SECONDS)
     finally:  # a second Ctrl-C interrupts the wait
         process.kill()
         status = process.wait()

@@ -13,6 +13,8 @@ from typing import Annotated, Any, NoReturn
 
 import typer
 
+from gensim_tfw2v.messages import LOG_FORMAT
+
 
 class BadInput(Exception):
     """Invalid input from the user; the message states the input and what to do instead."""
@@ -161,8 +163,7 @@ def _same_value(value: Any) -> Any:
 def _turn_on_log(verbose: bool) -> bool:
     """Log to stderr if --verbose is set; the callback of that option."""
     if verbose:
-        line_format = "%(asctime)s : %(levelname)s : %(message)s"  # as in gensim's documentation
-        logging.basicConfig(format=line_format, level=logging.INFO, stream=sys.stderr, force=True)
+        logging.basicConfig(format=LOG_FORMAT, level=logging.INFO, stream=sys.stderr, force=True)
         logging.getLogger("gensim_tfw2v").setLevel(logging.DEBUG)
     return verbose
 
@@ -199,8 +200,8 @@ Binary = Annotated[bool, option("Write --vectors in word2vec's binary format.", 
 Hosts = Annotated[
     Path | None,
     option(
-        'JSON or YAML file with the addresses of all tasks, such as {"ps": ["10.0.0.2:2222"], '
-        '"worker": ["10.0.0.3:2222"]}, instead of TF_CONFIG.'
+        'JSON or YAML file with the addresses of all tasks, such as {"chief": ["10.0.0.1:2222"], '
+        '"ps": ["10.0.0.2:2222"], "worker": ["10.0.0.3:2222"]}, instead of TF_CONFIG.'
     ),
 ]
 PsTasks = Annotated[int, option("Number of ps tasks, which hold the vectors.", min=1, max=9999)]

@@ -77,7 +77,6 @@ class LocalCluster(StartedCluster):
     def _start_process(self, task: Task) -> Process:
         environment = {
             "TF_CONFIG": self.cluster.tf_config(task.role, task.index),
-            "CUDA_VISIBLE_DEVICES": "",  # otherwise each task would occupy the GPU
             LOG_DIR: self._tensorboard_dir or "",
         }
         # By default a TensorFlow process has one thread per core. If workers share the cores, no
@@ -100,7 +99,7 @@ class LocalCluster(StartedCluster):
 
     def _describe_end(self, task: Task, status: int, last_line: str) -> str:
         if status in KILLED_STATUSES:  # the log contains no reason
-            return f"signal {-status}; its log is {self.log(task)}"
+            return f"signal {-status}"
         end = f"signal {-status}" if status < 0 else f"exit status {status}"
         return f"{end}{last_lines(self.log(task))}"
 
@@ -193,4 +192,10 @@ def _warn_of_exposed_tasks(cluster: Cluster) -> None:
             "authentication: anyone who reaches their ports can run code there. Use a firewall "
             "that admits only this cluster's tasks",
             ", ".join(exposed),
+        )
+    if cluster.chief is None and not all(task.is_loopback for task in cluster.tasks()):
+        logger.warning(
+            "the cluster has no chief, so TensorFlow's server in this program has a random port, "
+            "which the rules of a firewall cannot name. Add this machine's address to the cluster, "
+            'as in "chief": ["10.0.0.1:2222"]'
         )

@@ -8,6 +8,7 @@ When the last training has left, the task restarts itself to free its resources:
 """
 
 import contextlib
+import logging
 import os
 import signal
 import sys
@@ -19,6 +20,7 @@ from typing import Any, NoReturn
 from gensim_tfw2v.cluster.connect import bypass_proxies, check_port
 from gensim_tfw2v.cluster.descriptions import from_tf_config
 from gensim_tfw2v.cluster.spec import LOG_DIR
+from gensim_tfw2v.messages import LOG_FORMAT
 from gensim_tfw2v.processes.children import exec_module, exit_with_parent, name_process
 from gensim_tfw2v.processes.connections import keep_alive
 from gensim_tfw2v.processes.process_guards import prepare_environment
@@ -31,6 +33,9 @@ WITH_PARENT = "--with-parent"
 
 #: Option of a task that outlives trainings: it restarts immediately after each.
 STANDING = "--standing"
+
+#: Option of a task that logs to standard error.
+VERBOSE = "--verbose"
 
 #: Bytes that a task and its parent send each other as a heartbeat.
 HEARTBEAT = b"\0\n"
@@ -67,6 +72,8 @@ def serve(with_parent: bool = False, is_standing: bool = False) -> NoReturn:
     cluster, task = from_tf_config(os.environ)
     name_process(f"tfw2v-{task.role}-{task.index}")
     prepare_environment()
+    # The kernels run on CPUs. Besides, TensorFlow refuses workers with different numbers of GPUs.
+    os.environ["CUDA_VISIBLE_DEVICES"] = ""
     status = 0
     end_event = threading.Event()
     must_restart = False
@@ -152,6 +159,8 @@ def handle_exit_signals(action: Callable[[int, Any], None] | signal.Handlers) ->
 
 def main() -> None:
     """Run the task that ``TF_CONFIG`` defines."""
+    if VERBOSE in sys.argv:
+        logging.basicConfig(format=LOG_FORMAT, level=logging.INFO)
     try:
         serve(WITH_PARENT in sys.argv, STANDING in sys.argv)
     except OSError as error:

@@ -15,7 +15,7 @@ import threading
 import time
 from typing import NoReturn
 
-from gensim_tfw2v.cluster.server import EXIT_SIGNALS, STANDING, WITH_PARENT
+from gensim_tfw2v.cluster.server import EXIT_SIGNALS, STANDING, VERBOSE, WITH_PARENT
 from gensim_tfw2v.cluster.spec import Task
 from gensim_tfw2v.cluster.started_task import LOOK_SECONDS, StartedTask
 from gensim_tfw2v.processes.children import start_module
@@ -34,17 +34,16 @@ ORPHAN_SECONDS = 1.5
 SILENT_SECONDS = 60.0
 
 
-def run_task(task: Task) -> NoReturn:
+def run_task(task: Task, verbose: bool = False) -> NoReturn:
     """Run the task that ``TF_CONFIG`` defines until this process receives a signal; then exit.
 
-    The exit status is that of the task, or 137 (128 + SIGKILL) if it was killed because it hung.
+    With `verbose`, the task logs to standard error. The exit status is that of the task, or 137 (128 + SIGKILL) if it was killed because it hung.
     """
     signals: list[int] = []
     for exit_signal in EXIT_SIGNALS:
         signal.signal(exit_signal, lambda number, _: signals.append(number))
-    process = start_module(
-        "gensim_tfw2v.cluster.server", WITH_PARENT, STANDING, stdout=subprocess.PIPE
-    )
+    options = [WITH_PARENT, STANDING, *([VERBOSE] if verbose else [])]
+    process = start_module("gensim_tfw2v.cluster.server", *options, stdout=subprocess.PIPE)
     child = StartedTask(task, process, _print_line, START_SECONDS)
     while process.poll() is None and not signals and not child.why_killed:
         time.sleep(LOOK_SECONDS)
@@ -59,7 +58,7 @@ def run_task(task: Task) -> NoReturn:
     _exit_with(-signal.SIGKILL if process.returncode is None else process.returncode)
 
 
-def run_task_of_parent() -> NoReturn:
+def run_task_of_parent(verbose: bool = False) -> NoReturn:
     """Run the task that ``TF_CONFIG`` defines for a parent process; then exit with its status.
 
     The parent, which may be on another host, kills the task if it hangs. The child's standard input
@@ -67,7 +66,8 @@ def run_task_of_parent() -> NoReturn:
     counts as lost when our standard input closes, or after `SILENT_SECONDS` without a heartbeat: a
     connection between hosts can break without notice.
     """
-    process = start_module("gensim_tfw2v.cluster.server", WITH_PARENT)
+    options = [WITH_PARENT, *([VERBOSE] if verbose else [])]
+    process = start_module("gensim_tfw2v.cluster.server", *options)
 
     def end_without_parent() -> None:
         while select.select([0], [], [], SILENT_SECONDS)[0] and os.read(0, 1024):

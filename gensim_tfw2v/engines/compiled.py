@@ -48,8 +48,9 @@ class CompiledEngine(Engine):
     def can_train(cls, problem: Problem) -> bool:
         """Return whether the kernels can train: only whole rows and whole units, on CPUs.
 
-        For a local cluster, the check does not import TensorFlow, which only the cluster's own
-        processes need. Its tasks use no GPU, and have the ops if this process has the kernels.
+        The tasks of a cluster use no GPU. For a local cluster, the check does not import
+        TensorFlow, which only the cluster's own processes need; they have the ops if this process
+        has the kernels.
         """
         options = problem.options
         if not options.regime_of_workers.has_kernels or options.layout != "rows":
@@ -59,7 +60,8 @@ class CompiledEngine(Engine):
         if isinstance(options.cluster, LocalTasks) and by_ctypes.is_available() and OPS.exists():
             return True
         require(f"{library.why_not()}. Training without them", "tensorflow")
-        return not tf.config.list_physical_devices("GPU") and library.load_ops() is not None
+        uses_gpu = options.cluster is None and tf.config.list_physical_devices("GPU")
+        return not uses_gpu and library.load_ops() is not None
 
     @classmethod
     def from_problem(cls, problem: Problem) -> CompiledEngine:

@@ -6,6 +6,7 @@ docs/planning.md.
 
 from gensim_tfw2v import keys
 from gensim_tfw2v.files.mapped import MEMORY_SHARE
+from gensim_tfw2v.kernel.native.padded_rows import stride
 from gensim_tfw2v.planning.workload import Workload
 
 GIB = float(1 << 30)
@@ -86,4 +87,5 @@ def words_request(work: Workload) -> float:
 
 def machine_request(work: Workload, threads: int) -> float:
     """Return the bytes to request for a program that trains without a cluster."""
-    return PROCESS_BYTES + THREAD_BYTES * threads + work.tables + words_request(work)
+    tables = work.tables * stride(work.vector_size) / work.vector_size  # kernels need padding
+    return PROCESS_BYTES + THREAD_BYTES * threads + tables + words_request(work)

@@ -139,13 +139,14 @@ def _leads_to(connection: socket.socket, hosts: set[tuple[str, int]] | None) -> 
     if hosts is None:
         return True
     address, port = connection.getpeername()[:2]
-    # names are resolved each time: a host may come back with a different address
-    return any(
-        _plain(address) == _plain(socket_address[0])
-        for host, host_port in tuple(hosts)
-        if host_port == port
-        for *_, socket_address in socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
-    )
+    for host, host_port in tuple(hosts):
+        if host_port == port:
+            # names are resolved each time: a host may come back with a different address
+            with contextlib.suppress(OSError):  # the name of a lost host may have no address
+                found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
+                if any(_plain(address) == _plain(place[0]) for *_, place in found):
+                    return True
+    return False
 
 
 def _plain(address: Any) -> Any:

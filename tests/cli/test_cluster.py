@@ -10,9 +10,11 @@ import time
 
 import psutil
 import pytest
+import typer
 from gensim.models import Word2Vec
 from gensim.test.utils import datapath
 
+from gensim_tfw2v.cli import cluster as cluster_commands
 from gensim_tfw2v.cluster import Task, wait_for_tasks
 from gensim_tfw2v.cluster.local_cluster import free_ports
 from tests.cluster.test_namespace import own_ports
@@ -191,3 +193,43 @@ def test_bad_hosts_files_are_rejected(tfw2v, tmp_path, text, message):
 @pytest.mark.parametrize("options", [("--role", "ps"), ("--index", 0)])
 def test_role_and_index_without_hosts_are_rejected(tfw2v, options):
     assert "--role and --index need --hosts" in tfw2v("task", *options, status=2).stderr
+
+
+def test_status_separates_long_addresses_from_states(tfw2v, tmp_path):
+    hosts = tmp_path / "hosts.json"
+    addresses = [f"tfw2v-worker-{number}.tfw2v.example.invalid:2222" for number in range(2)]
+    hosts.write_text(json.dumps({"ps": ["127.0.0.1:1"], "worker": addresses}))
+    lines = tfw2v("cluster", "status", "--hosts", hosts, "--seconds", 0.1, status=1).stdout
+    for line in lines.splitlines():
+        assert re.search(r":\d+ +does not answer$", line)
+
+
+def test_training_that_ends_during_an_interrupt_reports_success(monkeypatch):
+    """The process has saved its model, and ignores the signal while it exits."""
+
+    class Ending:
+        stdin = open(os.devnull)
+        n_waits = 0
+
+        def wait(self, timeout=None):
+            self.n_waits += 1
+            if self.n_waits == 1:
+                raise KeyboardInterrupt
+            return 0
+
+        def send_signal(self, number):
+            assert number == signal.SIGINT
+
+        kill = wait
+
+    with pytest.raises(typer.Exit) as exit:
+        cluster_commands._wait(Ending())
+    assert exit.value.exit_code == 0
+
+
+def test_verbose_is_forwarded_to_the_training(monkeypatch):
+    commands = []
+    monkeypatch.setattr(cluster_commands, "supervise", commands.append)
+    app = typer.main.get_command(cluster_commands.app)
+    app(["local", "-v", "--", "train", LEE, "-o", "m"], standalone_mode=False)
+    assert "--verbose" in commands[0]

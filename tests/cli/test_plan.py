@@ -111,7 +111,7 @@ def test_plan_that_does_not_fit_in_memory_is_reported(tfw2v):
         "1GB",
     ).output
     assert "none fits; give tasks as much memory" in printed
-    assert "one machine: it needs 20.9 GB" in printed
+    assert "one machine: it needs 21.4 GB" in printed
     words = " ".join(printed.split())
     assert (
         "columns: a ps needs 40.5 GB, a worker needs 2.2 GB, the coordinator needs 1.4 GB" in words

@@ -11,8 +11,9 @@ import pytest
 from gensim.test.utils import datapath
 
 from gensim_tfw2v import TFWord2Vec
-from gensim_tfw2v.cluster import readers
+from gensim_tfw2v.cluster import readers, server
 from gensim_tfw2v.cluster.launcher import ProcessLauncher
+from gensim_tfw2v.cluster.spec import Cluster
 from gensim_tfw2v.ops.library import load_ops
 from tests.cluster.test_readers import tasks
 from tests.forks import SharedLauncher
@@ -82,3 +83,22 @@ def test_only_addresses_of_the_cluster_bypass_the_proxy(asked, kept_forks, monke
         readers.find_readers(cluster, [LEE], tmp_path)
         assert not asked
     assert set(os.environ.items()) ^ before == {("no_grpc_proxy", "example.org,127.0.0.1")}
+
+
+def test_tasks_use_no_gpu(monkeypatch):
+    """TensorFlow refuses workers with different numbers of GPUs, and kernels run on CPUs."""
+
+    class Checked(Exception):
+        pass
+
+    def check_port(task):
+        raise Checked(os.environ["CUDA_VISIBLE_DEVICES"])
+
+    cluster = Cluster(("127.0.0.1:1",), ("127.0.0.1:2",))
+    monkeypatch.setenv("TF_CONFIG", cluster.tf_config("worker", 0))
+    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "0")
+    monkeypatch.setattr(server, "check_port", check_port)
+    for name in "name_process", "prepare_environment", "handle_exit_signals":
+        monkeypatch.setattr(server, name, lambda *_: None)
+    with pytest.raises(Checked, match="^$"):
+        server.serve()

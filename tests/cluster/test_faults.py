@@ -161,7 +161,7 @@ def test_kills_during_the_start_do_not_end_the_training(monkeypatch, caplog):
     monkeypatch.setattr(launcher.ForkServer, "start_module", start_and_kill)
     model = trained("local:ps=1,worker=1", epochs=1)
     assert killed == ["worker", "fork server", "coordinator"]
-    assert caplog.text.count("worker 0 (") == 1 and "ended with signal 9; its log is" in caplog.text
+    assert caplog.text.count("worker 0 (") == 1 and "ended with signal 9" in caplog.text
     assert caplog.text.count("the fork server has ended") == 2  # an error, and a restart
     assert caplog.text.count("the coordinator exited unexpectedly") == 1
     assert caplog.text.count("; starting again") == 2

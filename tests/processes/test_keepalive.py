@@ -78,6 +78,20 @@ def test_connections_to_other_hosts_are_unchanged(host, through):
             assert len(keep_new_alive(names, hosts)) == 2 and kept(unconnected)
 
 
+def test_host_without_an_address_does_not_affect_other_hosts(monkeypatch):
+    def resolve(host, *args, **options):
+        if host.startswith("lost"):
+            raise socket.gaierror(socket.EAI_NONAME, "Name or service not known")
+        return [(socket.AF_INET, socket.SOCK_STREAM, 6, "", (host, 0))]
+
+    monkeypatch.setattr(socket, "getaddrinfo", resolve)
+    with socket.create_server(("127.0.0.1", 0)) as server, connected(server) as (near, _):
+        port = server.getsockname()[1]
+        lost = {(f"lost-{number}", port) for number in range(8)}  # a set has no fixed order
+        keep_new_alive(set(), {*lost, ("127.0.0.1", port)})
+        assert kept(near)
+
+
 def test_timeouts_allow_a_probe_after_a_host_returns():
     # the host may have been idle before it fell silent, and the last probe may have been sent just
     # before it returned
