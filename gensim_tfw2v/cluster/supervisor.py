@@ -37,7 +37,8 @@ SILENT_SECONDS = 60.0
 def run_task(task: Task, verbose: bool = False) -> NoReturn:
     """Run the task that ``TF_CONFIG`` defines until this process receives a signal; then exit.
 
-    With `verbose`, the task logs to standard error. The exit status is that of the task, or 137 (128 + SIGKILL) if it was killed because it hung.
+    With `verbose`, the task logs to standard error. The exit status is that of the task, or 137
+    (128 + SIGKILL) if it was killed because it hung.
     """
     signals: list[int] = []
     for exit_signal in EXIT_SIGNALS:
