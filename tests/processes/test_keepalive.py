@@ -84,8 +84,8 @@ def test_host_without_an_address_does_not_affect_other_hosts(monkeypatch):
             raise socket.gaierror(socket.EAI_NONAME, "Name or service not known")
         return [(socket.AF_INET, socket.SOCK_STREAM, 6, "", (host, 0))]
 
-    monkeypatch.setattr(socket, "getaddrinfo", resolve)
     with socket.create_server(("127.0.0.1", 0)) as server, connected(server) as (near, _):
+        monkeypatch.setattr(socket, "getaddrinfo", resolve)
         port = server.getsockname()[1]
         lost = {(f"lost-{number}", port) for number in range(8)}  # a set has no fixed order
         keep_new_alive(set(), {*lost, ("127.0.0.1", port)})
