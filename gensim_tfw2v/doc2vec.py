@@ -145,7 +145,15 @@ class TFDoc2Vec(TFWord2Vec, _WithoutOffsets):
         if arguments["dm_mean"] is not None:
             # gensim would replace the value of dm_mean by that of cbow_mean
             arguments["cbow_mean"] = arguments["dm_mean"]
+        if arguments["sample"] is None:  # gensim's Doc2Vec compares the number
+            arguments["sample"] = 0
         super().__init__(**arguments)
+
+    def __str__(self) -> str:
+        described: Any = object.__new__(type(self))
+        described.__dict__.update(self.__dict__)
+        described.sample = self.sample or 0  # gensim's method compares the number
+        return super(TFDoc2Vec, described).__str__()
 
     @property
     def _known_tags(self) -> KnownTags:

@@ -22,9 +22,14 @@ _COMPUTE_LOSS = inspect.Parameter("compute_loss", inspect.Parameter.KEYWORD_ONLY
 
 
 class _WithLoss(Word2Vec):
-    """gensim's `Word2Vec` with `compute_loss`, which gensim's `FastText` does not pass on."""
+    """gensim's `Word2Vec` with `compute_loss`, which gensim's `FastText` does not pass on.
+
+    The callbacks, which `FastText` has stored, are removed before training. Files could not contain
+    them if they hold open files or locks, for example.
+    """
 
     def __init__(self, **kwargs: Any) -> None:
+        self.callbacks = ()
         super().__init__(**kwargs, compute_loss=self.compute_loss)
 
 

@@ -6,7 +6,7 @@ import inspect
 import logging
 import operator
 import os
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from difflib import get_close_matches
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -499,7 +499,8 @@ class TFWord2Vec(StoredWord2Vec):
         """Make gensim's table of the noise distribution, [V], faster, with bit-identical values.
 
         `build_vocab` calls this method. Call it yourself after you have changed `ns_exponent` or
-        counts of words.
+        counts of words. Words whose count is 0, such as those that `wv.add_vector` has added, are
+        never drawn.
 
         Parameters
         ----------
@@ -706,8 +707,8 @@ class TFWord2Vec(StoredWord2Vec):
         Raises
         ------
         TypeError
-            If `corpus_iterable` is a path or a data frame, or if `corpus_file` is a pipe and
-            gensim's own code counts.
+            If `corpus_iterable` is a path or a data frame; or if gensim's own code counts, and
+            `corpus_file` is a pipe, or `corpus_iterable` is an iterator that is also trained on.
         ValueError
             If `corpus_file` is not a text, but a table, for example, or a PDF document.
         CorpusDecodeError
@@ -722,6 +723,13 @@ class TFWord2Vec(StoredWord2Vec):
             raise TypeError(
                 "with max_vocab_size, or an overridden _scan_vocab, a corpus is read twice, but "
                 f"{corpus_file} is a pipe, which can be read only once: write the text to a file"
+            )
+        is_read_again = self._state.corpus_reader.keeps_scan and (uses_gensim or self._overrides)
+        if is_read_again and isinstance(corpus_iterable, Iterator):
+            raise TypeError(
+                "with max_vocab_size, or an overridden method of gensim's, a corpus is read twice, "
+                f"but an iterator ({type(corpus_iterable).__name__}) can be read only once: pass a "
+                "list, or another object that can be iterated several times"
             )
         if uses_gensim and corpus_file is not None:
             whole_file(os.fspath(corpus_file))  # raises an error for files that are not texts
@@ -896,6 +904,7 @@ class TFWord2Vec(StoredWord2Vec):
                 state.process_launcher.close()
         finally:
             state.training = None
+            state.source = None
             state.process_launcher = None
             self.__dict__.pop("stop_training", None)
             state.user = None
@@ -912,9 +921,9 @@ class TFWord2Vec(StoredWord2Vec):
     ) -> tuple[int, int]:
         """Train on the next part of a stream, after adding its new words to the vocabulary.
 
-        The part is read only once. It may be a generator if `epochs` is 1. The options of the model
-        do not change. A new word is added if it occurs at least `min_count` times in the part, so
-        parts should not be small.
+        The part is read only once. It may be a generator if `epochs` is 1 and `max_vocab_size` is
+        None. The options of the model do not change. A new word is added if it occurs at least
+        `min_count` times in the part, so parts should not be small.
 
         Parameters
         ----------
@@ -1163,6 +1172,15 @@ class TFWord2Vec(StoredWord2Vec):
         """Train an epoch; the first call of a training also encodes the corpus."""
         state = self._state
         if state.training is not None:
+            is_same = source is state.source
+            if isinstance(source, Path):  # made again in each epoch
+                is_same = source == state.source
+            if not is_same:
+                raise RuntimeError(
+                    "an overridden _train_epoch passes a different corpus than in the first epoch, "
+                    "but train() reads a corpus only once: pass the same object in each epoch, or "
+                    "call train() for each corpus"
+                )
             state.training.renew()
         else:
             # `train` has checked the model, but callbacks may have changed it since
@@ -1177,6 +1195,7 @@ class TFWord2Vec(StoredWord2Vec):
 
                 class_ = SubModelTraining
             state.training = class_(self, config, corpus, state.process_launcher)
+            state.source = source
         is_file = isinstance(source, Path) and source.suffix.lower() not in COMPRESSED
         expected = Expected(total_examples, total_words, report_delay, is_file)
         return state.training.train_epoch(cur_epoch, expected)

@@ -18,7 +18,7 @@ from gensim_tfw2v.options.contents import NEW, names
 from gensim_tfw2v.options.option import Use
 from gensim_tfw2v.options.table import DEFAULTS, option_names
 from gensim_tfw2v.training.huffman import compact_paths
-from gensim_tfw2v.training.model_arrays import make_contiguous
+from gensim_tfw2v.training.model_arrays import complete_added_words, make_contiguous
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -44,6 +44,7 @@ class StoredWord2Vec(Word2Vec):
     _gensim_class: type[Word2Vec] = Word2Vec  # the class that this one replaces
     has_subwords = False  # True for models of FastText
     has_documents = False  # True for models of Doc2Vec
+    _state: Any  # a `ModelState`, which TFWord2Vec makes
 
     @classmethod
     def load(cls, fname: str | os.PathLike[str], mmap: str | None = None, **kwargs: Any) -> Self:
@@ -75,6 +76,8 @@ class StoredWord2Vec(Word2Vec):
         """
         from gensim_tfw2v.training.loading import load_model
 
+        if isinstance(fname, os.PathLike):
+            fname = os.fspath(fname)  # gensim's method accepts only strings
         load = functools.partial(super().load, fname, mmap=mmap, **kwargs)
         return cls.take_over(load_model(fname, load, cls))
 
@@ -254,6 +257,9 @@ class StoredWord2Vec(Word2Vec):
         """Save to a file atomically: on failure, the old file stays. Overrides gensim's hook."""
         from gensim_tfw2v.files.atomic import save_local
 
+        if self._state.user is None:  # otherwise, gensim's code may be adding words
+            # Loading computes the vectors of FastText from rows, which added words lack.
+            complete_added_words(self)
         # a copy of the model without the attributes that files omit
         reduced_model: Any = object.__new__(type(self))
         reduced_model.__dict__.update(self._without(names("file", NEW)))

@@ -326,10 +326,14 @@ def _rotate(model: Any, rotation_matrix: np.ndarray) -> None:
 
     The rows are changed in place.
     """
+    # without n-grams, the vectors of FastText and the rows of its words are the same array
+    rotated_ids: set[int] = set()
     for holder in (model, *(vars(model).get(name) for name in ("wv", "dv"))):
         attributes = vars(holder) if holder is not None else {}
         for name in ATTRIBUTES:
-            if isinstance(array := attributes.get(name), np.ndarray):
+            array = attributes.get(name)
+            if isinstance(array, np.ndarray) and id(array) not in rotated_ids:
+                rotated_ids.add(id(array))
                 # in models with `dm_concat`, an output row is a concatenation of rows of D elements
                 rows = array.reshape(-1, len(rotation_matrix))
                 for block in row_blocks(rows):

@@ -92,6 +92,49 @@ def test_words_added_by_add_vector_can_be_trained(class_, options, add):
     train(updated, texts)
 
 
+@pytest.mark.parametrize("ns_exponent", [0.75, 0, -0.5])
+@pytest.mark.parametrize("class_", CORPORA)
+def test_words_added_before_saving_can_be_trained(class_, ns_exponent, tmp_path):
+    model = small(class_, ns_exponent=ns_exponent)
+    model.wv.add_vector("new", np.ones(4))
+    model.save(str(tmp_path / "model"))
+    loaded = class_.load(str(tmp_path / "model"))
+    np.testing.assert_allclose(loaded.wv["new"], 1, atol=1e-6)
+    assert loaded.cum_table[-2] == loaded.cum_table[-1]  # the word is not drawn
+    texts = [TaggedDocument(NEW, [0])] * 3 if class_ is TFDoc2Vec else [NEW] * 3
+    for one in (model, loaded):
+        train(one, texts, epochs=20)
+    assert (loaded.wv["new"] != 1).all()
+    np.testing.assert_allclose(loaded.wv.vectors, model.wv.vectors, atol=1e-6)
+    for name in ("syn1", "syn1neg"):
+        np.testing.assert_array_equal(getattr(loaded, name), getattr(model, name))
+
+
+@pytest.mark.parametrize("change", ["train", "build_vocab"])
+def test_words_that_gensim_has_added_and_saved_can_be_trained(change, tmp_path):
+    """The loaded `cum_table` has the added words, and the output layer lacks them."""
+    plain = small(TFWord2Vec).to_gensim()
+    n_words = len(plain.wv)
+    plain.wv.add_vector("new", np.ones(4))
+    plain.save(str(tmp_path / "model"))
+    model = TFWord2Vec.load(str(tmp_path / "model"))
+    if change == "build_vocab":
+        model.build_vocab([["newer"]], update=True)
+    train(model, [NEW] * 3)
+    assert len(model.syn1neg) == len(model.syn1) == len(model.wv) == len(model.cum_table)
+    assert len(model.wv) == n_words + (1 if change == "train" else 2)
+
+
+@pytest.mark.parametrize("mmap", [None, "r"])
+@pytest.mark.parametrize("class_", CORPORA)
+def test_models_are_saved_to_and_loaded_from_path_objects(class_, mmap, tmp_path):
+    model = small(class_)
+    model.save(tmp_path / "model", sep_limit=0)
+    loaded = class_.load(tmp_path / "model", mmap=mmap)
+    assert type(loaded) is class_
+    np.testing.assert_array_equal(loaded.wv.vectors, model.wv.vectors)
+
+
 def test_short_output_layer_raises():
     model = small(TFWord2Vec)
     model.syn1neg = model.syn1neg[:-1]

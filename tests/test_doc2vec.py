@@ -266,6 +266,19 @@ def test_attributes_and_logs_are_gensims(caplog):
         assert Patched is TFDoc2Vec
 
 
+def test_model_without_sample_is_described_trained_and_saved(tmp_path):
+    options = SMALL | {"sample": None}
+    model, expected = TFDoc2Vec(DOCUMENTS, **options), TFDoc2Vec(DOCUMENTS, **SMALL)
+    assert_same(model, expected)
+    assert str(model) == repr(model) == str(expected) == "TF" + str(model.to_gensim())
+    model.sample = None
+    assert str(model) == str(expected)
+    for one in (model, expected):
+        one.train(DOCUMENTS, **TOTALS)
+    model.save(str(tmp_path / "model"))
+    assert_same(TFDoc2Vec.load(str(tmp_path / "model")), expected)
+
+
 # Documents and tags
 
 
@@ -330,6 +343,14 @@ def test_generator_trains_one_epoch():
     model = built()
     trained, _ = model.train((d for d in DOCUMENTS), total_examples=9, epochs=1)
     assert trained > 0
+
+
+def test_generator_with_max_vocab_size_raises():
+    model = TFDoc2Vec(max_vocab_size=99, **SMALL)
+    with pytest.raises(TypeError, match="can be read only once"):
+        model.partial_fit(document for document in DOCUMENTS)
+    model.partial_fit(DOCUMENTS)
+    assert len(model.dv) == 9
 
 
 def test_new_documents_are_added_and_trained():

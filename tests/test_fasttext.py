@@ -235,6 +235,18 @@ def test_callbacks_get_the_vectors_of_their_epoch(texts):
     np.testing.assert_array_equal(model.wv["kickable"], np.zeros(12))
 
 
+def test_models_are_saved_without_callbacks(texts, tmp_path):
+    path = str(tmp_path / "model")
+
+    class Save(CallbackAny2Vec):  # pickle refuses a class of a function
+        def on_epoch_end(self, model):
+            model.save(path)
+
+    model = TFFastText(texts[:9], **SMALL, epochs=1, callbacks=[Save()])
+    assert model.callbacks == TFFastText.load(path).callbacks == ()
+    model.save(path)
+
+
 def test_partial_fit_adds_and_trains_new_words(texts):
     model = TFFastText(**SMALL, sg=1)
     model.partial_fit(texts)

@@ -152,6 +152,34 @@ def test_pipe_with_max_vocab_size_raises(tmp_path):
         TFWord2Vec(corpus_file=str(tmp_path / "pipe"), max_vocab_size=9)
 
 
+class OwnCounting(TFWord2Vec):
+    def _scan_vocab(self, *arguments):
+        return super()._scan_vocab(*arguments)
+
+
+class OwnTraining(TFWord2Vec):
+    def _do_train_job(self, *arguments):
+        return super()._do_train_job(*arguments)
+
+
+@pytest.mark.parametrize(
+    ("class_", "options"),
+    [(TFWord2Vec, {"max_vocab_size": 9}), (OwnCounting, {}), (OwnTraining, {})],
+    ids=["max_vocab_size", "own counting", "own training"],
+)
+def test_iterator_that_gensims_code_would_use_up_raises(class_, options):
+    lines = ["a b c d", "b c d e"]
+    options = options | {"min_count": 1, "vector_size": 4, "workers": 1}
+    iterator = map(str.split, lines)
+    model = class_(**options)
+    for call in (lambda: class_(iterator, **options), lambda: model.partial_fit(iterator)):
+        with pytest.raises(TypeError, match=r"an iterator \(map\) can be read only once"):
+            call()
+    assert not len(model.wv) and len(list(iterator)) == 2
+    assert model.partial_fit(list(map(str.split, lines)))[1] == 8
+    model.build_vocab(map(str.split, lines))  # nothing is trained
+
+
 def test_compressed_data_in_a_pipe_raise(tmp_path):
     os.mkfifo(tmp_path / "pipe")
     packed = gzip.compress(TEXT.encode())

@@ -164,8 +164,11 @@ def stored_seed(name: str, value: Any) -> Any:
     """Check a model's seed: None, a whole number of any size, or a sequence of whole numbers."""
     if value is None or isinstance(value, Integral | np.bool_):
         return value
+    requirement = f"{name} must be a whole number"
     if isinstance(value, str) or np.asarray(value).dtype.kind not in "iub":
-        raise seed_error(TypeError, f"{name} must be a whole number", value)
+        raise seed_error(TypeError, requirement, value)
+    if np.ndim(value) > 1:
+        raise seed_error(ValueError, requirement, value)
     return value
 
 

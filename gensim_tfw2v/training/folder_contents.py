@@ -53,7 +53,7 @@ def _all_finite(values: Any) -> list[float]:
 
 
 #: Further attributes, with functions that convert their values for JSON. An attribute is saved only
-#: if it differs from a new model's.
+#: if it differs from a new model's, and if the class has no parameter for it.
 STATE: Mapping[str, Callable[[Any], Any]] = {
     "mean_losses": _all_finite,
     "history": _all_finite,
@@ -62,6 +62,7 @@ STATE: Mapping[str, Callable[[Any], Any]] = {
     "kernel": str,
     "learn_hidden": bool,
     "negative_shards": int,
+    "comment": str,
 }
 
 
@@ -179,10 +180,14 @@ def _options(model: Any) -> dict[str, Any]:
 def _state(model: Any) -> dict[str, Any]:
     """Return a model's counters, and the attributes in `STATE` that differ from a new model's."""
     state = {name: getattr(model, name, None) or 0 for name in COUNTERS}
+    options = list_options(type(model))
     for name, convert in STATE.items():
-        default = getattr(type(model), name)
+        if name in options:
+            continue
+        default = getattr(type(model), name, None)
+        attribute = getattr(model, name, default)
         try:
-            value = convert(attribute) if (attribute := getattr(model, name)) is not None else None
+            value = None if attribute is None else convert(attribute)
         except (TypeError, ValueError) as error:
             raise type(error)(
                 f"a folder cannot contain {name} ({error}): delete it or set it to {default!r}"

@@ -124,6 +124,8 @@ def _compact(vectors: Any, n_counted: int) -> Iterator[None]:
     arrays for each word. Before the words are sorted, they are replaced by copies, because in
     memory they are scattered among the rare words: when these are freed, their memory could not be
     returned to the system otherwise.
+
+    Integers that are not among the words are new words, although gensim takes them for rows.
     """
     checked = set[str]()
 
@@ -132,6 +134,9 @@ def _compact(vectors: Any, n_counted: int) -> Iterator[None]:
             vectors.allocate_vecattrs([name], [type(value)])
             checked.add(name)
         vectors.expandos[name][vectors.get_index(word)] = value
+
+    def has_index_for(word: Any) -> bool:
+        return word in vectors.key_to_index
 
     sort = vectors.sort_by_descending_frequency
 
@@ -142,10 +147,11 @@ def _compact(vectors: Any, n_counted: int) -> Iterator[None]:
         sort()
 
     vectors.set_vecattr = set_vecattr
+    vectors.has_index_for = has_index_for
     vectors.sort_by_descending_frequency = sort_by_descending_frequency
     try:
         yield
     finally:
-        del vectors.set_vecattr, vectors.sort_by_descending_frequency
+        del vectors.set_vecattr, vectors.has_index_for, vectors.sort_by_descending_frequency
     if len(vectors) >= keys.MIN_WORDS:
         compact(vectors)

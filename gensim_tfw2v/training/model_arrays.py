@@ -266,6 +266,9 @@ def complete_added_words(model: Any) -> None:
     tree. `cum_table` and the output layer are extended; the new output rows start from 0. In
     FastText, the words also get n-grams and rows of their own.
 
+    In a loaded model, only the output layer lacks the words, because gensim makes a new `cum_table`
+    of all words.
+
     Nothing changes if arrays do not fit the vocabulary for a different reason: `cum_table` or an
     array of the output layer is missing, these have different lengths or more rows than there are
     words, ``wv.vectors`` has a different number of rows, or gensim has added the words itself,
@@ -279,11 +282,14 @@ def complete_added_words(model: Any) -> None:
         # The added words have paths, so gensim has counted them in a corpus and built a new tree.
         # The output layer has not been extended to the nodes of that tree yet.
         return
+    if model.negative:
+        table = vars(model).get("cum_table")
+        if not _leaves_out(table, n_complete, n_words):
+            return
+        # equal cumulative values give the added words a probability of 0
+        model.cum_table = np.pad(table, (0, n_words - len(table)), "edge")
     _complete_attributes(model, n_complete)
     row_padding = (0, n_words - n_complete)
-    if model.negative:
-        # equal cumulative values give the added words a probability of 0
-        model.cum_table = np.pad(model.cum_table, row_padding, "edge")
     for array, rows in trained_outputs(model).items():
         setattr(model, array.name, np.pad(rows, (row_padding, (0, 0))))
     if isinstance(model.wv, FastTextKeyedVectors):
@@ -295,11 +301,16 @@ def _count_complete_words(model: Any) -> int:
 
     The result is 0 if an array is missing, or the lengths of the arrays differ.
     """
-    arrays = list(trained_outputs(model).values())
-    if model.negative:
-        arrays.append(vars(model).get("cum_table"))
+    arrays = trained_outputs(model).values()
     lengths = {0 if array is None else len(array) for array in arrays}
     return lengths.pop() if len(lengths) == 1 else 0
+
+
+def _leaves_out(table: Any, n_complete: int, n_words: int) -> bool:
+    """Return whether words from row `n_complete` on are never drawn from a `cum_table`."""
+    if table is None or not n_complete <= len(table) <= n_words:
+        return False
+    return bool(table[n_complete - 1] == table[-1])
 
 
 def _complete_attributes(model: Any, n_complete: int) -> None:

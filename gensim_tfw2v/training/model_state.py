@@ -10,6 +10,7 @@ from gensim_tfw2v.training.corpus_reader import CorpusReader
 
 if TYPE_CHECKING:
     from gensim_tfw2v.cluster.launcher import ProcessLauncher
+    from gensim_tfw2v.corpus.text_corpus import Source
     from gensim_tfw2v.files.temporary import TemporaryFolder
     from gensim_tfw2v.options.config import TrainingConfig
     from gensim_tfw2v.training.documents import Tags
@@ -43,6 +44,8 @@ class ModelState:
         Values of the model's options when they were last parsed.
     training : Training, optional
         The running call of `train`.
+    source : iterable or Path, optional
+        Corpus of `training`.
     process_launcher : ProcessLauncher, optional
         Launcher of the processes of a local cluster, which start while the corpus is read.
     restored_words : int
@@ -65,6 +68,7 @@ class ModelState:
     config: TrainingConfig | None = None
     option_values: Sequence[Any] = ()
     training: Training | None = None
+    source: Source | None = None
     process_launcher: ProcessLauncher | None = None
     restored_words: int = 0
     logged_until: tuple[int, int] = (0, 0)

@@ -33,6 +33,7 @@ from gensim_tfw2v.keys.compact import compact, set_keys, set_words
 from gensim_tfw2v.keys.integer_keys import IntegerKeys
 from gensim_tfw2v.messages import quoted, strict_json
 from gensim_tfw2v.options.contents import COUNTERS
+from gensim_tfw2v.options.table import ARGUMENTS, DEFAULTS
 from gensim_tfw2v.row_blocks import find_nonfinite_rows
 from gensim_tfw2v.training import huffman
 from gensim_tfw2v.training.folder_contents import (
@@ -145,7 +146,7 @@ def _load(folder: Path, classes: Mapping[str, Any], is_mapped: bool) -> Any:
         # checked before the call, so that the folder cannot set any other parameter
         if wrong_names := own_part["options"].keys() ^ list_options(model_class).keys():
             raise ValueError(f"{CONFIG} has unknown or missing options: {quoted(wrong_names)}")
-        model = model_class(**own_part["options"])
+        model = _new_model(model_class, own_part["options"])
         for name in COUNTERS:
             setattr(model, name, +own_part["state"][name])  # + accepts only numbers
         for name in STATE.keys() & own_part["state"].keys():
@@ -166,10 +167,14 @@ def _load(folder: Path, classes: Mapping[str, Any], is_mapped: bool) -> Any:
             attributes[key] = tensors[name]
         elif name.endswith("_lockf"):
             attributes[key] = np.ones(1, np.float32)
+    all_vectors = (model.wv, model.dv) if hasattr(model, "dv") else (model.wv,)
+    for vectors in all_vectors if is_mapped else ():
+        # copies, because updates of the vocabulary change values of keys in place
+        vectors.expandos = {name: np.array(values) for name, values in vectors.expandos.items()}
     model.wv.vectors = model.wv.vectors[1:]  # row 0 is the vector of unknown words
     if TREE in tensors:
         huffman.decode(tensors[TREE], len(model.wv.index_to_key)).store(model.wv)
-    for vectors in (model.wv, model.dv) if hasattr(model, "dv") else (model.wv,):
+    for vectors in all_vectors:
         arrays = [vectors.index_to_key, vectors.vectors, *vectors.expandos.values()]
         if len({*map(len, arrays)}) > 1 or vectors.vectors.shape[1:] != (size,):
             raise ValueError("the shapes of its arrays differ")
@@ -191,6 +196,23 @@ def _load(folder: Path, classes: Mapping[str, Any], is_mapped: bool) -> Any:
         if documents[name] != document:
             raise ValueError(f"{name} is not what save_pretrained writes for this model")
     return model.wv if model_class is KeyedVectors else model
+
+
+def _new_model(class_: Any, options: Mapping[str, Any]) -> Any:
+    """Make a model with the options of a folder.
+
+    Attributes may have values that constructors drop, replace or refuse: a comment, `sample` None,
+    and a seed that was set later.
+    """
+    arguments = dict(options)
+    try:
+        ARGUMENTS["seed"]("seed", options["seed"])
+    except (TypeError, ValueError):
+        arguments["seed"] = DEFAULTS["seed"]
+    model = class_(**arguments)
+    for name in {"comment", "sample", "seed"} & options.keys():
+        setattr(model, name, options[name])
+    return model
 
 
 def _describe_class(name: Any, folder: Path, classes: Mapping[str, Any]) -> str:

@@ -178,9 +178,12 @@ def noise_table(counts: Any, ns_exponent: Any, domain: int) -> np.ndarray:
     exponent = float(ns_exponent)
     distinct_counts = np.unique(counts)
     try:
-        powers = np.array([math.pow(count, exponent) for count in distinct_counts.tolist()])
+        # words that do not occur, as those that `wv.add_vector` adds, are not drawn
+        powers = np.array(
+            [math.pow(count, exponent) if count else 0.0 for count in distinct_counts.tolist()]
+        )
         cumulative = powers[np.searchsorted(distinct_counts, counts)]
-    except (OverflowError, ValueError):  # too large, or undefined for counts of 0 or less
+    except (OverflowError, ValueError):  # too large, or undefined for counts below 0
         cumulative = np.full(1, np.nan)
     np.cumsum(cumulative, out=cumulative)
     if len(cumulative) and not 0.0 < cumulative[-1] < math.inf:

@@ -76,7 +76,7 @@ class _Words(NamedTuple):
 def _string_words(raw_vocab: Any) -> Keys | list[str] | None:
     """Return the words of a raw vocabulary if all are strings, else None.
 
-    gensim treats integers as rows, and subclasses of strings may be equal to other words.
+    Other words may be equal to words of a different type, as 1 and True are.
     """
     if isinstance(raw_vocab, RawVocabulary) and raw_vocab.compact_counts is not None:
         keys = raw_vocab.compact_counts[0]

@@ -83,6 +83,7 @@ def test_valid_values_are_returned(kind, value, result):
         (kinds.seed, "x", TypeError, "from 0 to"),
         (kinds.stored_seed, "1", TypeError, "whole number"),
         (kinds.stored_seed, 1.5, TypeError, "whole number"),
+        (kinds.stored_seed, [[1, 2]], ValueError, "a sequence of those"),
         (kinds.folder, "", ValueError, "empty path"),
         (kinds.folder, b"a", TypeError, "path of a folder"),
         (kinds.function, 1, TypeError, "a function"),

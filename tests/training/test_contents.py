@@ -83,6 +83,8 @@ def made(case, **options):
         model.wv.set_vecattr(model.wv.index_to_key[-1], name, value)
     model.wv.fill_norms()
     model.history, model.best_epoch, model.best_score = [0.25, 0.5], 1, 0.5
+    if case != "a slice":
+        model.comment = ODD["comment"]  # only the constructor of TFWord2Vec sets it
     model.random.random_sample(9)
     if case not in ("ngrams", "documents", "a slice"):
         model.negative_shards = 1 if case == "one word" else 2
@@ -166,7 +168,7 @@ def test_every_saved_option_of_this_package_is_odd_in_some_case():
 def test_the_list_names_each_attribute_once():
     listed = [name for part in PARTS for name in part.names]
     assert len(listed) == len(set(listed))
-    assert STATE.keys() == {*RESULTS, *option_names(Use.EXPERIMENT)}
+    assert STATE.keys() == {*RESULTS, *option_names(Use.EXPERIMENT), "comment"}
     for way in WAYS:
         assert {getattr(part, way) for part in PARTS} <= {KEPT, MADE, NEW, "refused"}
     assert set(names("gensim", NEW)) >= {

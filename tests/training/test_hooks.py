@@ -146,6 +146,28 @@ def test_partial_fit_of_a_generator_raises_before_reading_it():
     assert model.partial_fit(common_texts)[1] == 29
 
 
+def test_other_corpus_in_a_later_epoch_raises():
+    class Later(TFWord2Vec):
+        def _train_epoch(self, data, *, cur_epoch, **others):
+            return super()._train_epoch(data[cur_epoch:], cur_epoch=cur_epoch, **others)
+
+    model = Later(min_count=1, vector_size=4, workers=1)
+    model.build_vocab(common_texts)
+    with pytest.raises(RuntimeError, match="a different corpus than in the first epoch"):
+        model.train(common_texts, total_examples=9, epochs=2)
+    assert model.train(common_texts, total_examples=9, epochs=1)[1] == 29
+
+
+def test_corpus_that_replaces_the_argument_in_each_epoch_is_trained():
+    class First(TFWord2Vec):
+        def _train_epoch(self, data, **others):
+            return super()._train_epoch(common_texts, **others)
+
+    model = First(min_count=1, vector_size=4, workers=1)
+    model.build_vocab(common_texts)
+    assert model.train(common_texts[:2], total_examples=9, epochs=2)[1] == 2 * 29
+
+
 def test_unknown_keyword_of_train_raises(caplog):
     model = TFWord2Vec(min_count=1, vector_size=4)
     model.build_vocab(common_texts)

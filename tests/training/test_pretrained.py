@@ -86,6 +86,34 @@ def test_models_equal_the_saved_and_train_on_equally(name, mmap, tmp_path):
         assert found["expandos"].keys() == expected["expandos"].keys()
 
 
+@pytest.mark.parametrize("seed", [-5, 2**32, [3, -4]], ids=str)
+@pytest.mark.parametrize("name", ["words", "ngrams", "documents"])
+def test_attributes_that_constructors_drop_or_refuse_are_kept(name, seed, tmp_path):
+    model = made(name)
+    model.comment, model.sample, model.seed = "a \u00e9", None, seed
+    model.save_pretrained(tmp_path)
+    loaded = type(model).from_pretrained(tmp_path)
+    assert (loaded.comment, loaded.sample, loaded.seed) == ("a \u00e9", None, seed)
+    for one in (model, loaded):
+        one.train(corpus_of(one), total_examples=9, epochs=1)
+    np.testing.assert_array_equal(loaded.wv.vectors, model.wv.vectors)
+
+
+@pytest.mark.parametrize("name", ["words", "ngrams", "documents"])
+def test_mapped_models_count_known_words_and_tags(name, tmp_path):
+    model = made(name)
+    model.save_pretrained(tmp_path)
+    mapped = type(model).from_pretrained(tmp_path, mmap="r")
+    for one in (model, mapped):
+        one.build_vocab(corpus_of(one), update=True)
+        one.train(corpus_of(one), total_examples=9, epochs=1)
+    np.testing.assert_array_equal(mapped.wv.vectors, model.wv.vectors)
+    for vectors in ("wv", "dv") if model.has_documents else ("wv",):
+        counted, expected = (getattr(one, vectors).expandos for one in (mapped, model))
+        for key in expected.keys() - {"point", "code"}:
+            np.testing.assert_array_equal(counted[key], expected[key])
+
+
 def test_mapped_arrays_are_read_only_views_of_the_file(tmp_path):
     model = made("words")
     model.save_pretrained(tmp_path)

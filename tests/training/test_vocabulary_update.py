@@ -7,7 +7,7 @@ from gensim.test.utils import common_texts
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gensim_tfw2v import TFWord2Vec, keys
+from gensim_tfw2v import TFFastText, TFWord2Vec, keys
 from gensim_tfw2v.keys import view_types
 from gensim_tfw2v.keys.key_list import KeyList
 from tests.training.test_vocabulary_preparation import KINDS, assert_equal_vocabularies, compact
@@ -60,7 +60,7 @@ def test_updated_compact_vocabulary_stays_compact(monkeypatch):
         np.testing.assert_array_equal(model.wv[word], row)
 
 
-@pytest.mark.parametrize("words", [[3, 1], ["a", 0], [("a",)]], ids=str)
+@pytest.mark.parametrize("words", [[3, 9], ["a", 7], [("a",)]], ids=str)
 def test_words_other_than_strings_are_added_by_gensims_code(words):
     models = []
     for kind in (Word2Vec, TFWord2Vec):
@@ -68,6 +68,29 @@ def test_words_other_than_strings_are_added_by_gensims_code(words):
         model.build_vocab_from_freq({"a": 4, "b": 2, "c": 1})
         models.append((model, dict))
     assert_equal_vocabularies(dict.fromkeys(words, 3), models, {"update": True})
+
+
+@pytest.mark.parametrize("kind", [TFWord2Vec, TFFastText])
+def test_new_integers_below_the_number_of_words_are_added(kind):
+    """gensim takes them for rows: it adds no words, and changes those of the rows."""
+    options = {"bucket": 9} if kind is TFFastText else {}
+    model = kind(vector_size=3, min_count=1, workers=1, sample=0.1, **options)
+    model.partial_fit([[10, 20, 30, 10], [20, 10]])
+    before = model.wv.expandos["sample_int"].copy()
+    model.partial_fit([[1, 2, 30, 0], [1, np.int64(2), 30]] * 9)
+    assert model.wv.index_to_key == [10, 20, 30, 1, 2, 0]
+    assert model.wv.key_to_index == {10: 0, 20: 1, 30: 2, 1: 3, 2: 4, 0: 5}
+    assert model.wv.expandos["count"].tolist() == [3, 2, 19, 18, 18, 9]
+    assert model.wv.expandos["sample_int"][:2].tolist() == before[:2].tolist()
+    assert len(model.wv.vectors) == len(model.syn1neg) == 6
+
+
+def test_new_integers_are_added_to_words_that_are_strings():
+    model = TFWord2Vec(vector_size=3, min_count=1)
+    model.build_vocab_from_freq({"a": 4, "b": 2, "c": 1})
+    model.build_vocab_from_freq({"a": 1, 0: 5, True: 2}, update=True)
+    assert model.wv.index_to_key == ["a", "b", "c", 0, True]
+    assert model.wv.expandos["count"].tolist() == [5, 2, 1, 5, 2]
 
 
 def test_partial_fit_of_texts_gives_the_vocabulary_of_gensim():
