@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import glob
 import io
 import os
 import re
@@ -255,6 +256,12 @@ def check_can_save(path: Path) -> None:
         return
     if not target.parent.is_dir():
         raise BadInput(f"{target.parent}: no such folder; create it first (mkdir -p)")
+    for file in (target, *path.parent.glob(f"{glob.escape(path.name)}.*.npy")):
+        if atomic.is_protected(file):
+            raise BadInput(
+                f"{file}: belongs to another user, and only they can replace it, because its folder "
+                "has the sticky bit; give another file"
+            )
     reason = why_unwritable(target.parent)
     if reason:
         raise BadInput(f"{target.parent}: cannot be written to ({reason})")
