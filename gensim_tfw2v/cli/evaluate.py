@@ -98,7 +98,7 @@ def evaluate(
     """Evaluate vectors on words or on the nodes of a graph, and models on your own text.
 
     Word similarity is the rank correlation with human ratings (1 is best). Analogies are scored
-    twice: on the questions whose words are all among the 30,000 most frequent ones, as in gensim,
+    twice: on the questions whose words are all among the 300,000 most frequent ones, as in gensim,
     and on all questions, where an unknown word makes the answer wrong. Nodes are evaluated by their
     labels and by held-out edges, as in the paper on node2vec. Several models are compared in one
     table. To a file or pipe, tables are printed as tab-separated values.
