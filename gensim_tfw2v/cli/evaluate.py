@@ -55,8 +55,8 @@ def evaluate(
     edges: Annotated[
         Path | None,
         option(
-            "Edges of a graph that the model was not trained on, two nodes per line: print the AUC "
-            "of predicting them among random pairs of nodes."
+            "Edges of a graph that the model was not trained on, a list or .csv file as for `train "
+            "--walks`: print the AUC of predicting them among random pairs of nodes."
         ),
     ] = None,
     known_edges: Annotated[
