@@ -115,6 +115,13 @@ def evaluate(
         raise BadInput("options of tables need the name of a column: give --column")
     if text is not None and len(model_paths) > 1 and is_stream(text):
         raise BadInput(f"{text}: is needed once per model; write the text to a file")
+    files = [path for path in paths if path not in model_paths]
+    node_files = [path for path in (labels, edges, known_edges) if path is not None]
+    for path in files if len(model_paths) == 1 else [*files, *node_files]:
+        if is_stream(path):
+            raise BadInput(
+                f"{path}: is read several times, but is a pipe or a device; write it to a file"
+            )
     if run is not None and (not run or Path(run).is_absolute() or ".." in Path(run).parts):
         raise BadInput(f"--run is {quoted(run)}: give a name, or a path inside the --log-dir")
     if log_dir is not None:
@@ -129,7 +136,6 @@ def evaluate(
 
         for folder in runs.values():
             check_run(folder)
-    files = [path for path in paths if path not in model_paths]
     results: dict[str, dict[str, Any]] = {}
     corpus = {}
     if text is not None:

@@ -208,6 +208,8 @@ def is_model(path: Path) -> bool:
 
     if formats.is_pretrained(path):
         return True
+    if not path.is_file():  # a named pipe without a writer would block
+        return False
     try:
         with open_decompressed(path) as file:
             first_line = file.readline(MAX_LINE_BYTES)

@@ -34,20 +34,30 @@ def find_shipped(names: Mapping[str, str], path: Path) -> Path:
     return os.path.join(os.path.dirname(gensim.__file__), "test", "test_data", names[str(path)])
 
 
+def require_file(path: Path) -> None:
+    """Raise an EvaluationFileError for a pipe or a device, which cannot be read several times."""
+    if os.path.exists(path) and not (os.path.isfile(path) or os.path.isdir(path)):
+        raise EvaluationFileError(
+            f"{path}: is read several times, but is a pipe or a device; write it to a file"
+        )
+
+
 def file_kind(path: Path) -> Literal["pairs", "analogies"]:
     """Return the kind of an evaluation file, by its first two lines.
 
     A file of analogies starts with a section header or four words, and any other file is of pairs.
-    Pairs may also have four columns, for example with a standard deviation. Then the third or the
-    fourth is a number in the first line, or the third is in the second line, after names of columns.
+    Pairs may also have four columns, for example with a standard deviation. Then the first line has
+    a number as its third or fourth field, or it names columns, and the second line has one as its
+    third.
 
     Raises
     ------
     EvaluationFileError
-        If the file contains only comments and blank lines.
+        If the file contains only comments and blank lines, or is a pipe: it is read again later.
     OSError
         If the file cannot be read.
     """
+    require_file(path)
     lines = [line for _, line in read_lines(path)[:2]]
     line = lines[0]
     if line.startswith(":"):
