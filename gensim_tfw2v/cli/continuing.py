@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from gensim_tfw2v.cli.common import BadInput
 from gensim_tfw2v.cli.model_files import has_integers, load_saved, wrong_kind_error
-from gensim_tfw2v.cli.training_options import flag, flags
+from gensim_tfw2v.cli.training_options import check_objective, flag, flags
 from gensim_tfw2v.cli.walk_options import MIN_VISITS
 
 if TYPE_CHECKING:
@@ -107,6 +107,7 @@ def _new_model(vectors: Any, options: Mapping[str, Any], path: Path) -> TFWord2V
     _check_unchanged(options, fixed, vars(vectors), path)
     if "sorted_vocab" in options:
         raise _useless_options(options, ["sorted_vocab"])
+    check_objective(options.get("hs", False), options.get("negative", 1))  # 1: any but 0
     arguments = {name: value for name, value in options.items() if name not in fixed}
     return TFWord2Vec.from_vectors(vectors, **arguments)
 
