@@ -379,7 +379,10 @@ def train(
     has_relations = relation is not None and metapath is None
     words = "nodes" if walks and not has_relations else "words"
     model_training.print_results(model, seconds, saved, walks, words)
-    for word in {*(log_words or ())} - model.wv.key_to_index.keys():
+    from gensim_tfw2v.typed_words import find_key
+
+    unknown_words = [word for word in log_words or () if find_key(word, model.wv) is None]
+    for word in dict.fromkeys(unknown_words):
         print(f"tfw2v: --log-words: {quoted(word)} is not in the vocabulary", file=sys.stderr)
 
 
