@@ -109,7 +109,6 @@ def _new_model(vectors: Any, options: Mapping[str, Any], path: Path) -> TFWord2V
     if "sorted_vocab" in options:
         raise _useless_options(options, ["sorted_vocab"])
     values = {**DEFAULTS, **options}
-| options
     check_objective(values["hs"], values["negative"])
     arguments = {name: value for name, value in options.items() if name not in fixed}
     return TFWord2Vec.from_vectors(vectors, **arguments)

@@ -94,8 +94,8 @@ def evaluate_labels(
         A file in UTF-8, which may be compressed, or pairs such as those of a data frame's
         ``itertuples(index=False)``. A node with several labels has several lines. They contain a
         node and a label, separated by tabs if the first line contains one, by commas or semicolons
-        in .csv files, and otherwise by blanks. Lines that start with # or % are comments, except in
-        .csv files. A line with names of columns counts as a node without a vector.
+        in .csv files, and otherwise by blanks. Lines that start with # or % are comments. A line
+        with names of columns counts as a node without a vector.
     train_shares : sequence of float
         Shares of the nodes that classifiers are trained on, each in (0, 1).
     n_splits : int

@@ -4,6 +4,7 @@ import contextlib
 import csv
 import io
 import os
+import re
 from collections.abc import Iterable, Sequence
 from itertools import islice
 from pathlib import PurePath
@@ -28,6 +29,8 @@ from gensim_tfw2v.typed_words import find_key
 #: Usual separators of cells in CSV files, from the most to the least likely.
 SEPARATORS = (",", "\t", ";", "|")
 
+_COMMENT = re.compile("^[#%].*", re.MULTILINE)
+
 #: Number of nodes that messages name.
 N_EXAMPLES = 3
 
@@ -45,7 +48,7 @@ def read_labels(labels: Path | Iterable[Sequence[Any]]) -> list[tuple[Any, Any]]
     if not isinstance(labels, str | os.PathLike):
         return [_first_two(pair, "labels must be pairs of a node and a label") for pair in labels]
     pairs: list[tuple[Any, Any]] = []
-    for line_number, row in _read_rows(labels):
+    for line_number, row in _read_rows(labels, csv_has_comments=True):
         label = row[-1].strip()
         if len(row) != 2 or not (row[0] and label):
             raise _row_error(labels, line_number, row, "a node and a label")
@@ -119,15 +122,18 @@ def _first_two(items: Any, expected: str) -> tuple[Any, Any]:
     return items[0], items[1]
 
 
-def _read_rows(path: Path) -> list[tuple[int, list[str]]]:
+def _read_rows(path: Path, csv_has_comments: bool = False) -> list[tuple[int, list[str]]]:
     """Return the fields of each row with the number of its line; blank lines are left out.
 
     Rows are those that `RandomWalks` reads from the same file. In CSV files, fields are separated
     by commas, or by another usual separator if the first row has no comma. In other files, they are
     separated by tabs if the first line contains one, and otherwise by ASCII's white space. There,
-    lines that start with # or % are comments.
+    lines that start with # or % are comments. In CSV files, they are rows to `RandomWalks`, but
+    comments with `csv_has_comments`.
     """
     text = read_text(path)
+    if csv_has_comments:
+        text = _COMMENT.sub("", text)
     rows = _split_csv(path, text) if _is_csv(path) else _split_list(text)
     if not rows:
         raise EvaluationFileError(f"{path}: contains no line to evaluate")

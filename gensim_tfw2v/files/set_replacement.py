@@ -77,8 +77,8 @@ def replace_set(folder: Path, path: Path, names: Sequence[str]) -> None:
                 file.copy_mode()
                 try:
                     file.new.replace(file.target)  # replacing a single file is atomic
-                except OSError as error:
-                    _copy_instead(error, staged_files)
+                except OSError as failure:
+                    _copy_instead(failure, staged_files)
             return
         stack.enter_context(defer_interrupts())
         stack.enter_context(_lock(folder.parent))

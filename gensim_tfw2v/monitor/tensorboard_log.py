@@ -75,7 +75,7 @@ class TensorBoardLog:
 
         for pairs in self.word_pairs:
             if pairs not in NAMED_SETS:
-                require_file(pairs)  # it is read again after each epoch
+                require_file(pairs)  # the file is read again after each epoch
                 read_pairs(Path(pairs))
 
     @property

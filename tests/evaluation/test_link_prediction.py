@@ -203,9 +203,9 @@ def test_bad_line_raises_with_its_number(tmp_path):
         ("e.tsv", "New York \tRome\r\nRome\tParis\r\n"),
         ("e.csv.txt", "a,b c\nc d\n"),
         ("e.csv", "#a,b\n%c,b\n"),
-        ("e.csv", "a;b\n\nb;\"c;d\"\n"),
+        ("e.csv", 'a;b\n\nb;"c;d"\n'),
         ("e.csv", "a\tb\nb\tc,d\n"),
-        ("e.csv", "\"a, b\",c\nc, d\n"),
+        ("e.csv", '"a, b",c\nc, d\n'),
     ],
 )
 def test_files_of_edges_are_read_as_walks_read_them(tmp_path, name, text):
@@ -225,7 +225,7 @@ def test_files_of_edges_are_read_as_walks_read_them(tmp_path, name, text):
         ("e.txt", "a b 1 2\n", "has 4 columns in its first row.*let its first row name them"),
         ("e.txt", "a b x\nb c y\n", "has 'x' as the third column"),
         ("e.txt", "a b 1\nb c\n", "line 2: expected two nodes in 3 columns, as in the first"),
-        ("e.csv", "a,b\n\"b\" x,c\n", "line 2: .*put quotes around whole cells only"),
+        ("e.csv", 'a,b\n"b" x,c\n', "line 2: .*put quotes around whole cells only"),
         ("e.txt", "# comment\n", "contains no line to evaluate"),
     ],
 )
