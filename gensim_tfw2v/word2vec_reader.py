@@ -25,6 +25,9 @@ HEADER = re.compile(rb"\s*([0-9]{1,15})\s+([0-9]{1,15})\s*")
 _NUMBER = re.compile(rb"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
 _CONTROL = re.compile(rb"[\x00-\x08\x0e-\x1f\x7f]")
 
+#: Advice for words that cannot be decoded.
+ENCODING_ADVICE = "Give its encoding, as in: --encoding latin-1"
+
 #: List of V words, and their vectors, [V, D].
 WordsAndRows = tuple[list[str], np.ndarray]
 
@@ -188,5 +191,5 @@ def _decode(word: bytes, offset: int, encoding: str) -> str:
     try:
         return word.decode(encoding)
     except UnicodeDecodeError as error:
-        cure = "Give its encoding, as in: --encoding latin-1"
-        raise ValueError(decode_error_message(error, offset + error.start, cure)) from error
+        message = decode_error_message(error, offset + error.start, ENCODING_ADVICE)
+        raise ValueError(message) from error

@@ -13,6 +13,7 @@ from pathlib import Path
 import numpy as np
 import psutil
 import pytest
+from gensim.models import KeyedVectors
 
 from benchmarks.compare import literals, parser, setting_options, tasks
 from benchmarks.comparison import markdown
@@ -20,7 +21,7 @@ from benchmarks.integers import GENSIM, form_of, ratio_table, write_integers
 from benchmarks.integers import Run as IntegerRun
 from benchmarks.machine import describe
 from benchmarks.process import ROOT, CommandError, FamilyPeak, call
-from benchmarks.quality import evaluate_documents, unknown_words
+from benchmarks.quality import evaluate, evaluate_documents, unknown_words
 from benchmarks.records import REFERENCE, Run
 from benchmarks.report import paired_ratios, quality_cell, spread
 from benchmarks.threads import computed_speed, memory_bytes
@@ -306,6 +307,18 @@ def test_unknown_words_scores_only_pairs_with_a_missing_word(tmp_path):
     assert unknown_words(Vectors(), str(path)) == (pytest.approx(1), 3)
     path.write_text("known\tother\t9\n")
     assert unknown_words(Vectors(), str(path)) == (None, 0)
+
+
+def test_analogies_are_answered_by_the_30_000_most_frequent_words() -> None:
+    asked = ["Athens", "Greece", "Baghdad", "Iraq"]
+    scores = []
+    for others in (29_996, 29_997):
+        vectors = KeyedVectors(4)
+        words = [*map(str, range(others)), *asked]
+        rows = np.random.default_rng(1).normal(size=(len(words), 4))
+        vectors.add_vectors(words, rows.astype(np.float32))
+        scores.append(evaluate(vectors, {})["analogies"])
+    assert scores == [0, None]
 
 
 def test_documents_are_found_by_their_words(tmp_path: Path) -> None:

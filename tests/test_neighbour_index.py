@@ -101,6 +101,22 @@ def test_a_loaded_index_finds_the_same(model, tmp_path, dtype, error):
         assert (tmp_path / f"y{end}").read_bytes() == (tmp_path / f"x{end}").read_bytes()
 
 
+@pytest.mark.parametrize("name", [b"caf\xe9", b"caf\xe9/x"])
+def test_an_index_is_saved_under_a_path_that_is_not_utf8(model, saved, tmp_path, name):
+    path = tmp_path / os.fsdecode(name)
+    try:
+        path.parent.mkdir(exist_ok=True)
+        (path.parent / os.fsdecode(b"\xe9")).touch()
+    except OSError:
+        pytest.skip("the file system has only names in UTF-8")
+    NeighbourIndex.load(saved, model.wv).save(path)
+    for end in ("", ".json"):
+        written = path.with_name(f"{path.name}{end}").read_bytes()
+        assert written == saved.with_name(f"{saved.name}{end}").read_bytes()
+    found = NeighbourIndex.load(path, model.wv)
+    assert found.most_similar(model.wv["government"], 5)
+
+
 @given(st.lists(st.text(st.characters(exclude_categories=()), max_size=5), min_size=1, unique=True))
 def test_any_words_are_saved_and_loaded(tmp_path_factory, words):
     path = tmp_path_factory.mktemp("words") / "x"

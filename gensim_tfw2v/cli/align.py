@@ -163,7 +163,7 @@ def _join_neighbours(vectors: KeyedVectors, word: Any, n_neighbours: int) -> str
 
 def train_by_compass(path: Path, **options: Any) -> TFWord2Vec:
     """Load the compass, a model of all time slices, and train a slice's model in its space."""
-    compass = model_files.load_saved(path)
+    compass = model_files.load_for_training(path)
     from gensim_tfw2v import train_slice
 
     try:

@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from gensim_tfw2v.cli.common import BadInput
-from gensim_tfw2v.cli.model_files import has_integers, load_saved, wrong_kind_error
-from gensim_tfw2v.cli.training_options import flag, flags
+from gensim_tfw2v.cli.model_files import has_integers, load_for_training, wrong_kind_error
+from gensim_tfw2v.cli.training_options import check_objective, flag, flags
 from gensim_tfw2v.cli.walk_options import MIN_VISITS
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ def continue_training(
         If the file contains no vectors, or an option is incompatible with its arrays, or cannot
         be used when training continues.
     """
-    model = load_saved(path, mapped=False)
+    model = load_for_training(path, mapped=False)
     if corpus_file is not None and has_integers(getattr(model, "wv", model)):
         raise BadInput(
             f"{path}: its words are integers, but those of a text are strings. Train it in Python, "
@@ -102,11 +102,14 @@ def _set_options(model: TFWord2Vec, options: Mapping[str, Any], path: Path) -> N
 def _new_model(vectors: Any, options: Mapping[str, Any], path: Path) -> TFWord2Vec:
     """Make a new model from vectors; raise for options that cannot be used with them."""
     from gensim_tfw2v import TFWord2Vec
+    from gensim_tfw2v.options.table import DEFAULTS
 
     fixed = ("fasttext", "doc2vec", "vector_size")
     _check_unchanged(options, fixed, vars(vectors), path)
     if "sorted_vocab" in options:
         raise _useless_options(options, ["sorted_vocab"])
+    values = {**DEFAULTS, **options}
+    check_objective(values["hs"], values["negative"])
     arguments = {name: value for name, value in options.items() if name not in fixed}
     return TFWord2Vec.from_vectors(vectors, **arguments)
 

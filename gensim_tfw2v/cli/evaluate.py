@@ -55,8 +55,8 @@ def evaluate(
     edges: Annotated[
         Path | None,
         option(
-            "Edges of a graph that the model was not trained on, two nodes per line: print the AUC "
-            "of predicting them among random pairs of nodes."
+            "Edges of a graph that the model was not trained on, a list or .csv file as for `train "
+            "--walks`: print the AUC of predicting them among random pairs of nodes."
         ),
     ] = None,
     known_edges: Annotated[
@@ -98,7 +98,7 @@ def evaluate(
     """Evaluate vectors on words or on the nodes of a graph, and models on your own text.
 
     Word similarity is the rank correlation with human ratings (1 is best). Analogies are scored
-    twice: on the questions whose words are all among the 30,000 most frequent ones, as in gensim,
+    twice: on the questions whose words are all among the 300,000 most frequent ones, as in gensim,
     and on all questions, where an unknown word makes the answer wrong. Nodes are evaluated by their
     labels and by held-out edges, as in the paper on node2vec. Several models are compared in one
     table. To a file or pipe, tables are printed as tab-separated values.
@@ -115,6 +115,13 @@ def evaluate(
         raise BadInput("options of tables need the name of a column: give --column")
     if text is not None and len(model_paths) > 1 and is_stream(text):
         raise BadInput(f"{text}: is needed once per model; write the text to a file")
+    files = [path for path in paths if path not in model_paths]
+    node_files = [path for path in (labels, edges, known_edges) if path is not None]
+    for path in files if len(model_paths) == 1 else [*files, *node_files]:
+        if is_stream(path):
+            raise BadInput(
+                f"{path}: is read several times, but is a pipe or a device; write it to a file"
+            )
     if run is not None and (not run or Path(run).is_absolute() or ".." in Path(run).parts):
         raise BadInput(f"--run is {quoted(run)}: give a name, or a path inside the --log-dir")
     if log_dir is not None:
@@ -129,7 +136,6 @@ def evaluate(
 
         for folder in runs.values():
             check_run(folder)
-    files = [path for path in paths if path not in model_paths]
     results: dict[str, dict[str, Any]] = {}
     corpus = {}
     if text is not None:

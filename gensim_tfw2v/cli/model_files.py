@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import errno
+import glob
 import io
 import os
 import re
+import shlex
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
@@ -168,6 +170,18 @@ def load_saved(path: Path, encoding: str = UTF8, *, mapped: bool = True) -> Word
     return saved
 
 
+def load_for_training(path: Path, *, mapped: bool = True) -> Word2Vec | KeyedVectors:
+    """Load a saved model, or vectors, for `tfw2v train`, which has no option for their encoding."""
+    from gensim_tfw2v.word2vec_reader import ENCODING_ADVICE
+
+    try:
+        return load_saved(path, mapped=mapped)
+    except BadInput as error:
+        command = f"tfw2v convert {shlex.quote(str(path))} v.kv --encoding latin-1"
+        message = str(error).replace(ENCODING_ADVICE, f"Convert it first, with: {command}")
+        raise BadInput(message) from error
+
+
 def check_encoding(name: str) -> None:
     """Raise for an encoding that Python lacks, or that does not extend ASCII."""
     try:
@@ -207,6 +221,8 @@ def is_model(path: Path) -> bool:
 
     if formats.is_pretrained(path):
         return True
+    if not path.is_file():  # a named pipe without a writer would block
+        return False
     try:
         with open_decompressed(path) as file:
             first_line = file.readline(MAX_LINE_BYTES)
@@ -255,6 +271,12 @@ def check_can_save(path: Path) -> None:
         return
     if not target.parent.is_dir():
         raise BadInput(f"{target.parent}: no such folder; create it first (mkdir -p)")
+    for file in (target, *path.parent.glob(f"{glob.escape(path.name)}.*.npy")):
+        if atomic.is_protected(file):
+            raise BadInput(
+                f"{file}: belongs to another user, and nobody else can replace it, because its "
+                "folder has the sticky bit; give another file"
+            )
     reason = why_unwritable(target.parent)
     if reason:
         raise BadInput(f"{target.parent}: cannot be written to ({reason})")

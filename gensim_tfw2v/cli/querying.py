@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import sys
 from collections.abc import Iterable, Iterator
@@ -110,9 +111,15 @@ def _look_up(
 ) -> None:
     """Print the neighbours of words.
 
-    BadInput is raised if no word is known, or if `minus` is set and any word is unknown.
+    BadInput is raised if no word is known, or if `minus` is set and any word is unknown. A word
+    whose vector is all 0 is treated like an unknown one.
     """
+    from numpy.linalg import norm
+
     keys, messages = _find_keys([*words, *(minus or ())], vectors)
+    for word in [word for word, key in keys.items() if not norm(vectors.get_vector(key))]:
+        del keys[word]
+        messages.append(f"{quoted(word)} has a vector of length 0, so it has no neighbours")
     known_words = [word for word in words if word in keys]
     if not known_words or (minus and messages):
         more = f"; and {len(messages) - 5} more" if len(messages) > 5 else ""
@@ -149,12 +156,20 @@ def _find_neighbours(
     positive: list[Any],
     negative: list[Any],
 ) -> list[tuple[Any, float]]:
-    """Return the nearest words and their similarities; the words of the query are left out."""
+    """Return the nearest words and their similarities.
+
+    The words of the query are left out, and so are words whose vectors are all 0: they have no
+    similarity.
+    """
+    import numpy as np
+
     inputs = {*positive, *negative}
     # an indexer, unlike an exact search, returns the words of the query, too
     n_candidates = n_neighbours + len(inputs)
-    candidates = vectors.most_similar(positive, negative, n_candidates, indexer=indexer)
-    return [(word, score) for word, score in candidates if word not in inputs][:n_neighbours]
+    with np.errstate(invalid="ignore"):  # gensim divides by the lengths of zero vectors
+        candidates = vectors.most_similar(positive, negative, n_candidates, indexer=indexer)
+    neighbours = [(word, score) for word, score in candidates if word not in inputs]
+    return [(word, score) for word, score in neighbours if not math.isnan(score)][:n_neighbours]
 
 
 def similarity(
@@ -284,7 +299,7 @@ def _to_json(content: Any) -> str:
     def plain_word(word: Any) -> int | str:
         return int(word) if is_integer(word) else str(word)
 
-    return dumps(content, indent=2, default=plain_word)
+    return dumps(content, indent=2, default=plain_word, allow_nan=False)
 
 
 def _find_keys(words: list[str], vectors: KeyedVectors) -> tuple[dict[str, Any], list[str]]:

@@ -22,7 +22,11 @@ from gensim_tfw2v.cli.align import train_by_compass
 from gensim_tfw2v.cli.common import BadInput, Verbose, find_user_options, one_line, option
 from gensim_tfw2v.cli.continuing import continue_training
 from gensim_tfw2v.cli.corpus_argument import corpus_arguments, is_stream
-from gensim_tfw2v.cli.training_options import COMMAND_OPTIONS, check_combination
+from gensim_tfw2v.cli.training_options import (
+    COMMAND_OPTIONS,
+    check_combination,
+    check_objective,
+)
 from gensim_tfw2v.cli.walk_options import WALK_OPTIONS
 from gensim_tfw2v.messages import quoted
 from gensim_tfw2v.monitor.progress import phase
@@ -315,8 +319,8 @@ def train(
     """
     options = find_user_options(context)
     check_combination(options)
-    if not hs and not negative:
-        raise BadInput("--negative 0 without --hs leaves nothing to train; change one of the two")
+    if "hs" in options or (init is None and compass is None):  # otherwise hs is the model's
+        check_objective(hs, negative)
     dialect = dialect_options.dialect_arguments(options)
     walk_arguments = {name: options[name] for name in WALK_OPTIONS & options.keys()}
     for name in COMMAND_OPTIONS & options.keys():
@@ -375,7 +379,10 @@ def train(
     has_relations = relation is not None and metapath is None
     words = "nodes" if walks and not has_relations else "words"
     model_training.print_results(model, seconds, saved, walks, words)
-    for word in {*(log_words or ())} - model.wv.key_to_index.keys():
+    from gensim_tfw2v.typed_words import find_key
+
+    unknown_words = [word for word in log_words or () if find_key(word, model.wv) is None]
+    for word in dict.fromkeys(unknown_words):
         print(f"tfw2v: --log-words: {quoted(word)} is not in the vocabulary", file=sys.stderr)
 
 

@@ -103,3 +103,9 @@ def check_combination(options: Mapping[str, Any]) -> None:
         raise BadInput("--hosts and --cluster exclude each other; give only one of them")
     if "init" not in options and options.get("dbow_words") and options.get("dm", True):
         raise BadInput("--dbow-words: works only with --dbow; add that, or leave it out")
+
+
+def check_objective(hs: bool, negative: int) -> None:
+    """Raise if there is neither hierarchical softmax nor negative sampling."""
+    if not hs and not negative:
+        raise BadInput("--negative 0 without --hs leaves nothing to train; change one of the two")

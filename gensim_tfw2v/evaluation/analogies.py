@@ -20,7 +20,7 @@ NAMED_SETS = {"questions-words": "questions-words.txt"}
 """Files of the sets that come with gensim, by name: the questions of Mikolov et al. (2013)."""
 
 #: Number of words that gensim searches by default.
-GENSIM_RESTRICT_VOCAB = 30_000
+GENSIM_RESTRICT_VOCAB = 300_000
 
 #: Maximum size of a block of scores, in bytes.
 BLOCK_BYTES = 16 * 2**20
@@ -141,12 +141,13 @@ def evaluate_analogies(
         ``"questions-words"``, the set that comes with gensim, or a file with four words per line
         and ``: section`` headers.
     metric : "gensim" or "all", default "gensim"
-        ``"gensim"`` leaves out questions with an unknown word and searches the 30,000 most
+        ``"gensim"`` leaves out questions with an unknown word and searches the 300,000 most
         frequent words. ``"all"`` divides by all questions of the file, so an unknown word is a
         wrong answer, and searches the whole vocabulary, as HyperWords does (Levy, Goldberg and
         Dagan 2015, "Improving Distributional Similarity with Lessons Learned from Word
-        Embeddings", TACL 3, section 4.2). It equals gensim's ``dummy4unknown=True``. The two
-        metrics differ widely on small vocabularies, so name the metric with the accuracy.
+        Embeddings", TACL 3, section 4.2). It equals gensim's ``dummy4unknown=True`` with
+        ``restrict_vocab=None``. The two metrics differ widely on small vocabularies, so name the
+        metric with the accuracy.
     restrict_vocab : int, optional
         Number of words searched: words after the first `restrict_vocab` are unknown and never an
         answer. By default the number that `metric` searches.

@@ -79,8 +79,9 @@ def evaluate_edges(
     vectors : KeyedVectors
         Vectors of the nodes, trained without the held-out edges.
     edges : path or iterable of (node, node)
-        The held-out edges: a file as for `evaluate_labels`, but with two nodes in a line, or pairs,
-        such as the rows of an array. Further columns, such as weights, are ignored.
+        The held-out edges: a list of edges as text or a .csv file, as for `RandomWalks`, or pairs,
+        such as the rows of an array. In a file, the columns source and target, src and dst, or from
+        and to contain the nodes, or otherwise the first two columns. Weights are ignored.
     known_edges : path or iterable of (node, node), optional
         Edges that the vectors were trained on, or all edges of the graph. They are not drawn as
         pairs without an edge.
@@ -100,7 +101,8 @@ def evaluate_edges(
         If no node has a vector, if there are less than five edges whose nodes have vectors, or if
         there are too few pairs without an edge.
     EvaluationFileError
-        If a file is empty or damaged, or a line does not begin with two nodes.
+        If a file is empty or damaged, or has no columns of nodes, or if a line has other columns
+        than the first one.
     OSError
         If a file cannot be read.
     """

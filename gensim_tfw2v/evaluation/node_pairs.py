@@ -1,8 +1,12 @@
 """Files about nodes, with a node and a label or the two nodes of an edge per line."""
 
+import contextlib
 import csv
+import io
 import os
-from collections.abc import Iterable, Iterator, Sequence
+import re
+from collections.abc import Iterable, Sequence
+from itertools import islice
 from pathlib import PurePath
 from typing import Any
 
@@ -10,9 +14,22 @@ import numpy as np
 from gensim.models import KeyedVectors
 from numpy.typing import NDArray
 
-from gensim_tfw2v.evaluation.sets import EvaluationFileError, Path, read_lines
-from gensim_tfw2v.messages import quoted
+from gensim_tfw2v.edge_columns import (
+    SAMPLE_ROWS,
+    EdgeColumns,
+    find_columns,
+    find_unnamed_columns,
+    is_header,
+)
+from gensim_tfw2v.evaluation.sets import EvaluationFileError, Path, read_text
+from gensim_tfw2v.line_fields import has_tabs, join_fields, split_lines
+from gensim_tfw2v.messages import COMPRESSED, quoted
 from gensim_tfw2v.typed_words import find_key
+
+#: Usual separators of cells in CSV files, from the most to the least likely.
+SEPARATORS = (",", "\t", ";", "|")
+
+_COMMENT = re.compile("^[#%].*", re.MULTILINE)
 
 #: Number of nodes that messages name.
 N_EXAMPLES = 3
@@ -31,32 +48,38 @@ def read_labels(labels: Path | Iterable[Sequence[Any]]) -> list[tuple[Any, Any]]
     if not isinstance(labels, str | os.PathLike):
         return [_first_two(pair, "labels must be pairs of a node and a label") for pair in labels]
     pairs: list[tuple[Any, Any]] = []
-    for line_number, fields in _read_fields(labels):
-        if len(fields) != 2 or not all(fields):
-            raise _field_error(labels, line_number, fields, "a node and a label")
-        pairs.append((fields[0], fields[1]))
+    for line_number, row in _read_rows(labels, csv_has_comments=True):
+        label = row[-1].strip()
+        if len(row) != 2 or not (row[0] and label):
+            raise _row_error(labels, line_number, row, "a node and a label")
+        pairs.append((row[0], label))
     return pairs
 
 
 def read_edges(edges: Path | Iterable[Sequence[Any]]) -> list[tuple[Any, Any]]:
     """Return the two nodes of each edge in a file, or in an iterable.
 
-    Columns after the second, such as weights, are ignored.
+    The columns of a file are found as `RandomWalks` finds them. Weights are ignored.
 
     Raises
     ------
     EvaluationFileError
-        If a line of the file does not contain two nodes; the message names file and line.
+        If a line of the file lacks a node or has other columns than the first; the message names
+        file and line.
     OSError
         If the file cannot be read.
     """
     if not isinstance(edges, str | os.PathLike):
         return [_first_two(edge, "edges must be pairs of nodes") for edge in edges]
-    pairs = []
-    for line_number, fields in _read_fields(edges):
-        if len(fields) < 2 or not all(fields[:2]):
-            raise _field_error(edges, line_number, fields, "two nodes")
-        pairs.append((fields[0], fields[1]))
+    rows = _read_rows(edges)
+    n_columns = len(rows[0][1])
+    columns, n_names = _find_columns(edges, [row for _, row in rows[:SAMPLE_ROWS]])
+    pairs: list[tuple[Any, Any]] = []
+    for line_number, row in rows[n_names:]:
+        if len(row) != n_columns or not (row[columns.source] and row[columns.target]):
+            others = f" in {n_columns} columns, as in the first line" if n_columns > 2 else ""
+            raise _row_error(edges, line_number, row, f"two nodes{others}")
+        pairs.append((row[columns.source], row[columns.target]))
     return pairs
 
 
@@ -99,31 +122,79 @@ def _first_two(items: Any, expected: str) -> tuple[Any, Any]:
     return items[0], items[1]
 
 
-def _read_fields(path: Path) -> Iterator[tuple[int, list[str]]]:
-    """Yield the fields of each line that is neither blank nor a comment, with its number.
+def _read_rows(path: Path, csv_has_comments: bool = False) -> list[tuple[int, list[str]]]:
+    """Return the fields of each row with the number of its line; blank lines are left out.
 
-    Fields are separated by tabs if the first line contains one, by commas or semicolons in CSV
-    files, and otherwise by blanks. Comments start with # or %.
+    Rows are those that `RandomWalks` reads from the same file. In CSV files, fields are separated
+    by commas, or by another usual separator if the first row has no comma. In other files, they are
+    separated by tabs if the first line contains one, and otherwise by ASCII's white space. There,
+    lines that start with # or % are comments. In CSV files, they are rows to `RandomWalks`, but
+    comments with `csv_has_comments`.
     """
-    lines = [(line_number, line) for line_number, line in read_lines(path) if line[0] != "%"]
-    first_line = lines[0][1] if lines else ""
-    suffixes = [suffix.lower() for suffix in PurePath(path).suffixes]
-    if "\t" not in first_line and ".csv" in suffixes:
-        delimiter = ";" if ";" in first_line and "," not in first_line else ","
-        for line_number, line in lines:
-            (fields,) = csv.reader([line], delimiter=delimiter)
-            yield line_number, [field.strip() for field in fields]
-        return
-    separator = "\t" if "\t" in first_line else None
-    for line_number, line in lines:
-        yield line_number, [field.strip() for field in line.split(separator)]
+    text = read_text(path)
+    if csv_has_comments:
+        text = _COMMENT.sub("", text)
+    rows = _split_csv(path, text) if _is_csv(path) else _split_list(text)
+    if not rows:
+        raise EvaluationFileError(f"{path}: contains no line to evaluate")
+    return rows
 
 
-def _field_error(
-    path: Path, line_number: int, fields: list[str], expected: str
-) -> EvaluationFileError:
-    """Return the error for a line with wrong fields."""
+def _is_csv(path: Path) -> bool:
+    """Return whether a file is a table with commas, by its suffix before that of a compression."""
+    name = PurePath(path)
+    if name.suffix.lower() in COMPRESSED:
+        name = name.with_suffix("")
+    return name.suffix.lower() == ".csv"
+
+
+def _split_csv(path: Path, text: str) -> list[tuple[int, list[str]]]:
+    """Return the rows of a CSV file."""
+    lines = io.StringIO(text, newline="")
+    reader = csv.reader(lines, delimiter=_find_separator(text), strict=True)
+    try:
+        return [(reader.line_num, row) for row in reader if row]
+    except csv.Error as error:
+        raise EvaluationFileError(
+            f"{path}, line {reader.line_num}: {error}; put quotes around whole cells only"
+        ) from error
+
+
+def _find_separator(text: str) -> str:
+    """Return the first of the usual separators that splits the first row of a CSV file."""
+    first_line = next((line for line in io.StringIO(text, newline="") if line.strip("\r\n")), "")
+    for separator in SEPARATORS:
+        with contextlib.suppress(csv.Error):
+            if len(next(csv.reader([first_line], delimiter=separator))) > 1:
+                return separator
+    return SEPARATORS[0]
+
+
+def _split_list(text: str) -> list[tuple[int, list[str]]]:
+    """Return the rows of a text with a row per line."""
+    block = f"{text}\n".encode()
+    fields = split_lines(block, has_tabs(block))
+    joined_fields = join_fields(fields.data, fields.starts, fields.stops, b"\n").decode()
+    cells = iter(joined_fields.split("\n"))
+    return [
+        (line + 1, list(islice(cells, n_fields)))
+        for line, n_fields in zip(fields.lines.tolist(), fields.n_fields.tolist(), strict=True)
+    ]
+
+
+def _find_columns(path: Path, rows: Sequence[Sequence[str]]) -> tuple[EdgeColumns, int]:
+    """Return the columns of both ends of edges, and the number of first rows that name columns."""
+    try:
+        if is_header(rows, weight=None, relation=None):
+            return find_columns(rows[0], weight=None, relation=None), 1
+        return find_unnamed_columns(rows[0]), 0
+    except ValueError as error:
+        raise EvaluationFileError(f"{path} {error}") from None
+
+
+def _row_error(path: Path, line_number: int, row: list[str], expected: str) -> EvaluationFileError:
+    """Return the error for a row with wrong fields."""
     return EvaluationFileError(
-        f"{path}, line {line_number}: expected {expected}, got {quoted(fields)}; separate names by "
+        f"{path}, line {line_number}: expected {expected}, got {quoted(row)}; separate names by "
         "tabs, in all lines"
     )

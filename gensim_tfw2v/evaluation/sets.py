@@ -34,25 +34,40 @@ def find_shipped(names: Mapping[str, str], path: Path) -> Path:
     return os.path.join(os.path.dirname(gensim.__file__), "test", "test_data", names[str(path)])
 
 
+def require_file(path: Path) -> None:
+    """Raise an EvaluationFileError for a pipe or a device, which cannot be read several times."""
+    if os.path.exists(path) and not (os.path.isfile(path) or os.path.isdir(path)):
+        raise EvaluationFileError(
+            f"{path}: is read several times, but is a pipe or a device; write it to a file"
+        )
+
+
 def file_kind(path: Path) -> Literal["pairs", "analogies"]:
-    """Return the kind of an evaluation file, by its first line.
+    """Return the kind of an evaluation file, by its first two lines.
 
     A file of analogies starts with a section header or four words, and any other file is of pairs.
+    Pairs may also have four columns, for example with a standard deviation. Then the first line has
+    a number as its third or fourth field, or it names columns, and the second line has one as its
+    third.
 
     Raises
     ------
     EvaluationFileError
-        If the file contains only comments and blank lines.
+        If the file contains only comments and blank lines, or is a pipe: it is read again later.
     OSError
         If the file cannot be read.
     """
-    _, line = read_lines(path)[0]
+    require_file(path)
+    lines = [line for _, line in read_lines(path)[:2]]
+    line = lines[0]
     if line.startswith(":"):
         return "analogies"
     # column names such as "Word 1,Word 2,Human (mean)" can be four words, but three fields
     fields = _split_fields(line)
-    is_question = len(line.split()) == len(fields) == 4 and not _is_number(fields[2])
-    return "analogies" if is_question else "pairs"
+    if not len(line.split()) == len(fields) == 4 or any(map(_is_number, fields[2:])):
+        return "pairs"
+    rating = _split_fields(lines[-1])[2:3]
+    return "pairs" if any(map(_is_number, rating)) else "analogies"
 
 
 def read_pairs(path: Path) -> list[Pair]:
@@ -92,9 +107,10 @@ def read_pairs(path: Path) -> list[Pair]:
             first, second, rating = fields[:3]
             rated_pairs.append((first, second, messages.number(rating)))
         except ValueError:
+            advice = "; begin a file of analogies with : and a name" if len(fields) == 4 else ""
             raise EvaluationFileError(
                 f"{path}, line {line_number}: expected two words and a finite number, got "
-                f"{line[:80]!r}"
+                f"{line[:80]!r}{advice}"
             ) from None
     if not rated_pairs:
         raise EvaluationFileError(f"{path}: contains column names but no pair of words")
@@ -136,6 +152,30 @@ def read_questions(path: Path) -> dict[str, list[Question]]:
     return sections
 
 
+def read_text(path: Path) -> str:
+    """Return the text of a file, which may be compressed, without a byte order mark.
+
+    Raises
+    ------
+    EvaluationFileError
+        If the file is damaged or is not UTF-8.
+    OSError
+        If the file cannot be read.
+    """
+    try:
+        with open_decompressed(path) as file:
+            return file.read().decode().removeprefix("\ufeff")
+    except UnicodeDecodeError as error:
+        raise EvaluationFileError(f"{path}: {decode_error_message(error, error.start)}") from error
+    except Exception as error:
+        if damage(error) is None:
+            raise
+        raise EvaluationFileError(
+            f"{path}: is damaged, truncated, or not of the type of its suffix ({error}); create or "
+            "copy it again"
+        ) from error
+
+
 def read_lines(path: Path) -> list[tuple[int, str]]:
     """Return the lines that are neither blank nor comments, with their numbers from 1.
 
@@ -146,19 +186,7 @@ def read_lines(path: Path) -> list[tuple[int, str]]:
     OSError
         If the file cannot be read.
     """
-    try:
-        with open_decompressed(path) as file:
-            text = file.read().decode().removeprefix("\ufeff")
-        lines = [line.strip() for line in io.StringIO(text, None)]
-    except UnicodeDecodeError as error:
-        raise EvaluationFileError(f"{path}: {decode_error_message(error, error.start)}") from error
-    except Exception as error:
-        if damage(error) is None:
-            raise
-        raise EvaluationFileError(
-            f"{path}: is damaged, truncated, or not of the type of its suffix ({error}); create or "
-            "copy it again"
-        ) from error
+    lines = [line.strip() for line in io.StringIO(read_text(path), None)]
     numbered_lines = [
         (line_number, line)
         for line_number, line in enumerate(lines, start=1)

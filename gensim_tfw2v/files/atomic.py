@@ -117,6 +117,20 @@ def replaceable(path: Path) -> Path | None:
     return target if is_file and are_writable else None
 
 
+def is_protected(path: Path) -> bool:
+    """Return whether a file exists that this process may not replace, because its folder is sticky.
+
+    In a folder with the sticky bit, such as /tmp, only the owner of a file, the owner of the folder
+    and root may move or replace the file. Others may still be able to write to it.
+    """
+    path = Path(os.path.realpath(path))
+    if not path.exists():
+        return False
+    folder_status = path.parent.stat()
+    owners = (0, folder_status.st_uid, path.stat().st_uid)
+    return bool(folder_status.st_mode & stat.S_ISVTX) and os.geteuid() not in owners
+
+
 def _is_stdout(status: os.stat_result) -> bool:
     """Return whether a file, by its status, is the file that standard output writes to."""
     with contextlib.suppress(OSError):

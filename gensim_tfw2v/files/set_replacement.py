@@ -75,7 +75,10 @@ def replace_set(folder: Path, path: Path, names: Sequence[str]) -> None:
         if len(names) == 1:
             for file in staged_files:
                 file.copy_mode()
-                file.new.replace(file.target)  # replacing a single file is atomic
+                try:
+                    file.new.replace(file.target)  # replacing a single file is atomic
+                except OSError as failure:
+                    _copy_instead(failure, staged_files)
             return
         stack.enter_context(defer_interrupts())
         stack.enter_context(_lock(folder.parent))
@@ -86,7 +89,7 @@ def replace_set(folder: Path, path: Path, names: Sequence[str]) -> None:
         error = _exchange(staged_files)
         (folder / KEPT).unlink()
         if error is not None:
-            raise error
+            _copy_instead(error, staged_files)
 
 
 def finish_replacements(folder: Path) -> dict[Path, str]:
@@ -216,3 +219,15 @@ def _exchange(staged_files: Sequence[_Staged]) -> BaseException | None:
             target.rename(source)
         return error
     return None
+
+
+def _copy_instead(error: BaseException, staged_files: Sequence[_Staged]) -> None:
+    """Copy new files over their targets after an error, if it says that a target cannot be moved.
+
+    Otherwise the error is raised. A file that is mounted alone, as in containers, can be written to
+    but not moved. Copying is not atomic, but without it, the new files would be lost.
+    """
+    if not isinstance(error, OSError) or error.errno not in (errno.EPERM, errno.EBUSY):
+        raise error
+    for file in reversed(staged_files):  # the main file first, because its error changes nothing
+        shutil.copyfile(file.new, file.target)

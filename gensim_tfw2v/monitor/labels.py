@@ -43,6 +43,7 @@ def _possible_labels(name: str | os.PathLike[str]) -> list[str]:
     path = Path(name)
     is_named_set = path.name == os.fspath(name) and not path.suffix
     if is_named_set:
-        return [path.name]
+        return [word_label(path.name)]
     parts = Path(os.path.abspath(path)).parts[1:]
-    return [path.stem, *("/".join(parts[-n:]) for n in range(1, 1 + len(parts)))]
+    labels = [path.stem, *("/".join(parts[-n:]) for n in range(1, 1 + len(parts)))]
+    return [word_label(label) for label in labels]  # names of files may not be UTF-8

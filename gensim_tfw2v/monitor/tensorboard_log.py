@@ -71,9 +71,11 @@ class TensorBoardLog:
         if not self.word_pairs:
             return
         from gensim_tfw2v.evaluation import NAMED_SETS, read_pairs
+        from gensim_tfw2v.evaluation.sets import require_file
 
         for pairs in self.word_pairs:
             if pairs not in NAMED_SETS:
+                require_file(pairs)  # the file is read again after each epoch
                 read_pairs(Path(pairs))
 
     @property

@@ -10,6 +10,7 @@ from __future__ import annotations
 import errno
 import os
 import shutil
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -138,6 +139,11 @@ class NeighbourGraph:
         if n_free_bytes < n_bytes:
             sizes = f"it needs {n_bytes / 1e6:,.1f} MB, {n_free_bytes / 1e6:,.1f} MB are free"
             raise OSError(errno.ENOSPC, f"{os.strerror(errno.ENOSPC)}: {sizes}", path)
+        try:
+            path.encode()
+        except UnicodeEncodeError:  # USearch accepts only paths that are UTF-8
+            Path(path).write_bytes(self._index.save())
+            return
         try:
             self._index.save(path)
         except RuntimeError as error:  # USearch's only error, without a reason

@@ -6,6 +6,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from gensim_tfw2v.edge_columns import (
+    SAMPLE_ROWS,
+    EdgeColumns,
+    find_columns,
+    find_unnamed_columns,
+    is_header,
+)
+from gensim_tfw2v.line_fields import LineFields, has_tabs, join_fields, split_lines
 from gensim_tfw2v.messages import number, quoted
 from gensim_tfw2v.walks.csr_graph import (
     CsrGraph,
@@ -14,14 +22,6 @@ from gensim_tfw2v.walks.csr_graph import (
     find_invalid_weight,
     weight_message,
 )
-from gensim_tfw2v.walks.edge_columns import (
-    SAMPLE_ROWS,
-    EdgeColumns,
-    find_columns,
-    find_unnamed_columns,
-    is_header,
-)
-from gensim_tfw2v.walks.line_fields import LineFields, has_tabs, join_fields, split_lines
 from gensim_tfw2v.walks.node_names import TextNames
 from gensim_tfw2v.walks.text_blocks import read_blocks
 

@@ -15,14 +15,14 @@ from gensim_tfw2v.corpus.tables.table_folders import list_tables
 from gensim_tfw2v.corpus.tables.table_formats import find_format
 from gensim_tfw2v.corpus.tables.table_options import TableOptions
 from gensim_tfw2v.corpus.tables.table_streams import open_utf8
-from gensim_tfw2v.messages import quoted
-from gensim_tfw2v.walks.edge_columns import (
+from gensim_tfw2v.edge_columns import (
     SAMPLE_ROWS,
     EdgeColumns,
     find_columns,
     find_unnamed_columns,
     is_header,
 )
+from gensim_tfw2v.messages import quoted
 
 try:
     import pyarrow as pa

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from gensim_tfw2v.edge_columns import WEIGHT_NAME
 from gensim_tfw2v.messages import quoted
 from gensim_tfw2v.walks.csr_graph import (
     CsrGraph,
@@ -13,7 +14,6 @@ from gensim_tfw2v.walks.csr_graph import (
     find_invalid_weight,
     weight_message,
 )
-from gensim_tfw2v.walks.edge_columns import WEIGHT_NAME
 from gensim_tfw2v.walks.relations import number_relations
 
 #: Attribute of igraph's vertices that has their names.

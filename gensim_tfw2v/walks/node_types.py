@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
+from gensim_tfw2v.line_fields import has_tabs, join_fields, split_lines
 from gensim_tfw2v.messages import quoted
 from gensim_tfw2v.walks.graph_objects import is_igraph, is_networkx, read_node_attribute
-from gensim_tfw2v.walks.line_fields import has_tabs, join_fields, split_lines
 from gensim_tfw2v.walks.text_blocks import read_blocks
 
 

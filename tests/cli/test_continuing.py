@@ -102,6 +102,8 @@ def test_init_adds_new_documents_to_doc2vec(tfw2v, corpus, tmp_path):
         (("--vector-size", 9), "--vector-size cannot change when training continues"),
         (("--hs",), "--hs cannot change"),
         (("--negative", 0, "--hs"), "has"),
+        (("--negative", 0), "--negative cannot change"),
+        (("--negative", 0, "--no-hs"), "leaves nothing to train"),
         (("--sg",), "--sg cannot change"),
         (("--fasttext",), "--fasttext cannot change"),
         (("--doc2vec",), "--doc2vec cannot change"),
@@ -112,6 +114,23 @@ def test_unchangeable_options_are_rejected(tfw2v, models, text, tmp_path, option
     arguments = ("train", text, "-o", tmp_path / "out", "--init", models["model"], *options)
     assert message in tfw2v(*arguments, status=2).stderr
     assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize("option", ["--init", "--compass"])
+def test_negative_may_be_0_if_the_model_has_hierarchical_softmax(tfw2v, corpus, tmp_path, option):
+    model = Word2Vec(corpus_file=str(corpus), vector_size=4, hs=1, negative=0, workers=1)
+    model.save(str(tmp_path / "model"))
+    arguments = ("train", corpus, "-o", tmp_path / "out", option, tmp_path / "model")
+    tfw2v(*arguments, "--negative", 0, "--workers", 1)
+    found = TFWord2Vec.load(str(tmp_path / "out"))
+    assert (found.hs, found.negative) == (1, 0)
+    assert not np.array_equal(found.wv["the"], model.wv["the"])
+
+
+def test_vectors_without_an_objective_are_rejected(tfw2v, models, text, tmp_path):
+    arguments = ("train", text, "-o", tmp_path / "out", "--init", models["vectors.kv"])
+    said = tfw2v(*arguments, "--negative", 0, status=2).stderr
+    assert "--negative 0 without --hs leaves nothing to train" in said
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,8 @@
 import json
+import os
 import subprocess
 import sys
+import threading
 
 import pytest
 from gensim.models import Word2Vec
@@ -8,7 +10,13 @@ from gensim.models import Word2Vec
 from gensim_tfw2v import TFWord2Vec
 from gensim_tfw2v.cli.common import print_table
 from gensim_tfw2v.cli.model_files import is_model, load_vectors
-from gensim_tfw2v.evaluation import evaluate_edges, evaluate_labels, split_edges, summary
+from gensim_tfw2v.evaluation import (
+    EvaluationFileError,
+    evaluate_edges,
+    evaluate_labels,
+    split_edges,
+    summary,
+)
 from tests.evaluation.nodes import planted_edges, planted_groups, write_pairs
 
 
@@ -220,6 +228,15 @@ def test_is_model_recognizes_all_formats(models, files, tmp_path):
     assert not any(map(is_model, [*files, tmp_path / "missing", tmp_path]))
 
 
+def test_pipes_are_refused_before_anything_is_read(tfw2v, models, tmp_path):
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    said = f"{pipe}: is read several times, but is a pipe or a device; write it to a file"
+    assert said in tfw2v("evaluate", models["model"], pipe, status=2).stderr
+    with pytest.raises(EvaluationFileError, match=said):
+        summary(load_vectors(models["vectors.kv"]), [pipe])
+
+
 @pytest.fixture
 def nodes(tmp_path):
     """Return paths of vectors of nodes, of their labels, of held-out edges and of known edges."""
@@ -268,6 +285,22 @@ def test_standard_option_evaluates_words_and_nodes(tfw2v, nodes):
     arguments = ("evaluate", nodes[0], "--labels", nodes[1], "--standard")
     shown = tfw2v(*arguments).stdout
     assert "ws353" in shown and "micro F1" in shown
+
+
+def test_files_of_nodes_may_be_pipes_if_they_are_read_once(tfw2v, nodes, tmp_path):
+    vectors, labels, *_ = nodes
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    writer = threading.Thread(target=pipe.write_bytes, args=[labels.read_bytes()], daemon=True)
+    writer.start()
+    found = json.loads(tfw2v("evaluate", vectors, "--labels", pipe, "--json").stdout)["labels"]
+    writer.join(10)
+    assert found[str(pipe)] == evaluate_labels(load_vectors(vectors), labels).to_dict()
+    other = tmp_path / "other.kv"
+    other.write_bytes(vectors.read_bytes())
+    for option in ("--labels", "--edges"):
+        said = tfw2v("evaluate", vectors, other, option, pipe, status=2).stderr
+        assert "pipe: is read several times" in said
 
 
 def test_several_models_of_nodes_are_rows_of_one_table(tfw2v, nodes, tmp_path):

@@ -156,6 +156,16 @@ def test_commands_accept_encoding(latin, tfw2v, tmp_path):
     assert load_vectors(tmp_path / "merged").index_to_key == WORDS
 
 
+@pytest.mark.parametrize("option", ["--init", "--compass"])
+def test_train_advises_to_convert_other_encodings(latin, tfw2v, corpus, tmp_path, option):
+    said = tfw2v("train", corpus, "-o", tmp_path / "out", option, latin, status=2).stderr
+    command = f"tfw2v convert {latin} v.kv --encoding latin-1"
+    assert said.endswith(f"Convert it first, with: {command}\n")
+    arguments = [part if part != "v.kv" else tmp_path / part for part in command.split()[1:]]
+    tfw2v(*arguments)
+    assert load_vectors(tmp_path / "v.kv").index_to_key == WORDS
+
+
 @pytest.mark.parametrize("encoding", ["nothing", "utf-16", "rot13", "hex", ""])
 def test_unsupported_encodings_are_rejected(models, encoding):
     with pytest.raises(BadInput, match=f"--encoding is '{encoding}': give"):

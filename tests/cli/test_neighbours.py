@@ -1,3 +1,5 @@
+import json
+
 import numpy as np
 import pytest
 from gensim.models import KeyedVectors
@@ -35,6 +37,28 @@ def test_only_unknown_words_are_an_error(tfw2v, model, arguments):
     result = tfw2v("neighbours", model, *arguments, status=2)
     assert "'KING' is not in the vocabulary (close: king)" in result.stderr
     assert result.stdout == ""
+
+
+@pytest.fixture
+def with_zeros(tmp_path):
+    """Vectors of two words, and of two words whose vectors are all 0."""
+    vectors = KeyedVectors(2)
+    vectors.add_vectors(["a", "b", "nil", "nought"], np.eye(4, 2, dtype=np.float32))
+    vectors.save(str(tmp_path / "zeros"))
+    return tmp_path / "zeros"
+
+
+@pytest.mark.parametrize("arguments", [["nil"], ["nil", "--json"], ["a", "--minus", "nil"]])
+def test_words_without_a_direction_have_no_neighbours(tfw2v, with_zeros, arguments):
+    result = tfw2v("neighbours", with_zeros, *arguments, status=2)
+    assert result.stderr == "tfw2v: 'nil' has a vector of length 0, so it has no neighbours\n"
+    assert result.stdout == ""
+
+
+def test_words_without_a_direction_are_no_neighbours(tfw2v, with_zeros):
+    result = tfw2v("neighbours", with_zeros, "a", "nil", "--json")
+    assert json.loads(result.stdout) == {"a": {"b": 0}}
+    assert "'nil' has a vector of length 0" in result.stderr
 
 
 def test_missing_model_is_reported(tfw2v, tmp_path):

@@ -30,6 +30,19 @@ def test_unwritable_paths_are_rejected(tmp_path):
         check_can_save(tmp_path / "link")
 
 
+@pytest.mark.parametrize("name", ["model", "model.wv.vectors.npy"])
+def test_files_of_others_in_a_sticky_folder_are_refused(tmp_path, monkeypatch, name):
+    tmp_path.chmod(0o1777)
+    (tmp_path / name).touch()
+    check_can_save(tmp_path / "model")
+    monkeypatch.setattr(os, "geteuid", lambda: tmp_path.stat().st_uid + 1)
+    with pytest.raises(BadInput, match=f"{name}: belongs to another user.*give another file"):
+        check_can_save(tmp_path / "model")
+    check_can_save(tmp_path / "other")
+    tmp_path.chmod(0o777)
+    check_can_save(tmp_path / "model")
+
+
 @pytest.mark.parametrize("binary", [False, True])
 def test_vectors_are_written_to_a_pipe(models, tmp_path, binary):
     pipe, path = tmp_path / "pipe", tmp_path / "vectors"

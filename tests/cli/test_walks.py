@@ -157,6 +157,14 @@ def test_integers_are_written_and_trained_as_integers(tfw2v, integers, tmp_path)
     assert sorted(walk[0] for walk in read_walks(tmp_path / "walks.txt")) == ["103", "105"]
 
 
+def test_integer_nodes_are_known_to_log_words(tfw2v, integers, tmp_path):
+    pytest.importorskip("tensorboard")
+    log = ("--log-dir", tmp_path / "log", "--projector-words", 0, "--log-words", 105)
+    arguments = ("train", integers, "--walks", *SMALL, *QUICK, "-o", tmp_path / "model")
+    said = tfw2v(*arguments, *log, "--log-words", 5).stderr
+    assert said == "tfw2v: --log-words: '5' is not in the vocabulary\n"
+
+
 @pytest.fixture
 def triples(tmp_path):
     """A list of edges between 16 nodes, with the relations same and next."""

@@ -1,3 +1,4 @@
+import inspect
 import itertools
 import warnings
 
@@ -52,6 +53,11 @@ def test_metric_all_equals_gensim_with_dummy4unknown(lee):
     assert our_counts(score) == expected
     assert score.counted == 19_544
     assert evaluate_analogies(lee).counted == sum(s.known for s in score.sections) > 0
+
+
+def test_metric_gensim_searches_as_many_words_as_gensim():
+    options = inspect.signature(KeyedVectors.evaluate_word_analogies).parameters
+    assert options["restrict_vocab"].default == analogies.GENSIM_RESTRICT_VOCAB
 
 
 def test_only_metric_gensim_restricts_the_vocabulary_by_default(monkeypatch, lee):

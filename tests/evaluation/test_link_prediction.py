@@ -10,6 +10,8 @@ from gensim_tfw2v.evaluation.link_prediction import (
     area_under_curve,
     unique_pairs,
 )
+from gensim_tfw2v.evaluation.node_pairs import read_edges
+from gensim_tfw2v.walks.graph_readers import read_graph
 from tests.evaluation import reference
 from tests.evaluation.nodes import planted_edges, planted_groups, write_pairs
 
@@ -186,6 +188,51 @@ def test_bad_line_raises_with_its_number(tmp_path):
         EvaluationFileError, match=r"edges.tsv, line 2: expected two nodes, got \['2'\]"
     ):
         evaluate_edges(planted_groups()[0], tmp_path / "edges.tsv")
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("e.tsv", "source\trelation\ttarget\na\tx\tb\nb\ty\tc\n"),
+        ("e.csv", "weight,source,target\n2,a,b\n3,b,c\n"),
+        ("e.txt", "weight source target\n2 a b\n3 b c\n"),
+        ("e.txt", "user item year\n1 2 1999\n2 3 2000\n"),
+        ("e.txt", "# comment\n% a b\na b .5\n\nb c 2\n"),
+        ("e.txt", "  a b {}\r\nb c {}\r\n"),
+        ("e.txt", "a\u00a0b c\u2003\nc\u2003 \u3000d\n"),
+        ("e.tsv", "New York \tRome\r\nRome\tParis\r\n"),
+        ("e.csv.txt", "a,b c\nc d\n"),
+        ("e.csv", "#a,b\n%c,b\n"),
+        ("e.csv", 'a;b\n\nb;"c;d"\n'),
+        ("e.csv", "a\tb\nb\tc,d\n"),
+        ("e.csv", '"a, b",c\nc, d\n'),
+    ],
+)
+def test_files_of_edges_are_read_as_walks_read_them(tmp_path, name, text):
+    pytest.importorskip("pyarrow")
+    path = tmp_path / name
+    path.write_bytes(text.encode())
+    graph = read_graph(path)
+    rows = np.repeat(np.arange(graph.n_nodes), np.diff(graph.offsets))
+    arcs = zip(rows.tolist(), graph.neighbours.tolist(), strict=True)
+    expected = {frozenset(graph.names[node] for node in arc) for arc in arcs}
+    assert {*map(frozenset, read_edges(path))} == expected
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "message"),
+    [
+        ("e.txt", "a b 1 2\n", "has 4 columns in its first row.*let its first row name them"),
+        ("e.txt", "a b x\nb c y\n", "has 'x' as the third column"),
+        ("e.txt", "a b 1\nb c\n", "line 2: expected two nodes in 3 columns, as in the first"),
+        ("e.csv", 'a,b\n"b" x,c\n', "line 2: .*put quotes around whole cells only"),
+        ("e.txt", "# comment\n", "contains no line to evaluate"),
+    ],
+)
+def test_files_without_two_columns_of_nodes_raise(tmp_path, name, text, message):
+    (tmp_path / name).write_text(text)
+    with pytest.raises(EvaluationFileError, match=f"{name}.*{message}"):
+        read_edges(tmp_path / name)
 
 
 def test_non_edges_of_a_dense_graph_are_drawn():

@@ -6,6 +6,7 @@ import pytest
 
 from gensim_tfw2v.evaluation import EvaluationFileError, evaluate_labels
 from gensim_tfw2v.evaluation.node_labels import f1_scores, predict_labels
+from gensim_tfw2v.evaluation.node_pairs import read_labels
 from tests.evaluation import reference
 from tests.evaluation.nodes import planted_groups, write_pairs
 
@@ -167,6 +168,20 @@ def test_names_may_contain_blanks_and_commas(tmp_path, keyed, name, text):
     vectors = keyed({"New York": (1, 0), "Paris, Texas": (0, 1)})
     score = evaluate_labels(vectors, tmp_path / name, train_shares=[0.5])
     assert (score.nodes, score.used, score.labels) == (2, 2, 2)
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "pairs"),
+    [
+        ("a.csv", "#x,red\n%y,blue\nz, green\n", [("z", "green")]),
+        ("a.txt", "#x red\n%y blue\nz green\n", [("z", "green")]),
+        ("a.txt", "x\u00a0y red\n", [("x\u00a0y", "red")]),
+        ("a.txt", "x\tred \ny\tblue\r\n", [("x", "red"), ("y", "blue")]),
+    ],
+)
+def test_names_of_nodes_are_read_as_walks_read_them(tmp_path, name, text, pairs):
+    (tmp_path / name).write_bytes(text.encode())
+    assert read_labels(tmp_path / name) == pairs
 
 
 @pytest.mark.parametrize(

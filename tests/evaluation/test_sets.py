@@ -68,6 +68,29 @@ def test_bad_rating_in_line_1_is_not_taken_for_a_header(file, rating):
         read_pairs(path)
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "word1 word2 rating sd\nold new 1.58 0.3\n",
+        "word1\tword2\trating\tsd\nold\tnew\t1.58\t0.3\n",
+        "word1,word2,rating,raters\nold,new,1.58,9\n",
+        "# comment\nword1 word2 rating sd\n\nold new 1.58 0.3\n",
+    ],
+)
+def test_pairs_with_four_named_columns_are_no_analogies(file, text):
+    path = file(text)
+    assert file_kind(path) == "pairs"
+    assert read_pairs(path) == [("old", "new", 1.58)]
+
+
+def test_pairs_with_a_number_in_the_fourth_column_are_no_analogies(file):
+    path = file("old new A 1.58\nhappy glad A 9\n")
+    assert file_kind(path) == "pairs"
+    advice = "got 'happy glad A 9'; begin a file of analogies with : and a name"
+    with pytest.raises(EvaluationFileError, match=f"line 2: expected two words .*{advice}"):
+        read_pairs(path)
+
+
 @pytest.mark.parametrize("rating", ["1", "+1.", "1e0", "1.0E+0", ".1e1", "01"])
 def test_rating_formats_are_accepted(file, rating):
     assert read_pairs(file(f"old new {rating}\n")) == [("old", "new", 1.0)]

@@ -294,3 +294,27 @@ def test_interrupted_save_through_a_link_is_finished(tmp_path, number):
     assert load(link) == "third"
     assert [file.name for file in (tmp_path / "there").iterdir()] == ["target"]
     assert sorted(file.name for file in link.parent.iterdir()) == sorted(NAMES)
+
+
+@pytest.mark.parametrize("code", [errno.EPERM, errno.EBUSY])
+@pytest.mark.parametrize("names", [NAMES, NAMES[:1]], ids=["set", "one file"])
+def test_files_that_cannot_be_moved_are_overwritten(path, monkeypatch, names, code):
+    """A file that is mounted alone cannot be renamed, or replaced by a renamed file."""
+    methods = {name: getattr(Path, name) for name in ("rename", "replace")}
+
+    def of_unmounted(method):
+        def move(self, target):
+            if path in (self, Path(target)):
+                raise OSError(code, os.strerror(code), str(path))
+            return methods[method](self, target)
+
+        return move
+
+    for method in methods:
+        monkeypatch.setattr(Path, method, of_unmounted(method))
+    inode = path.stat().st_ino
+    save(path, "new", names)
+    assert path.read_text() == "new m" and path.stat().st_ino == inode
+    if names == NAMES:
+        assert load(path) == "new"
+    assert sorted(file.name for file in path.parent.iterdir()) == sorted(NAMES)

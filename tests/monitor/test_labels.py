@@ -34,6 +34,7 @@ def test_every_word_has_a_printed_form(word, shown):
         (["/a/x.tsv", "/a/x.csv"], ["x.tsv", "x.csv"]),
         (["ws353", "/a/ws353.tsv"], ["ws353", "ws353.tsv"]),
         (["/a/loss.tsv"], ["loss.tsv"]),  # vs_epoch/loss is the curve of the loss
+        (["/a/caf\udce9.tsv", "\udce9"], ["caf\\udce9", "\\udce9"]),  # not UTF-8
         (["x.tsv", os.path.abspath("x.tsv")], ["x", "x"]),  # one file
     ],
 )

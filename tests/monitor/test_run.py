@@ -427,3 +427,9 @@ def test_failed_evaluation_keeps_the_earlier_scores(tmp_path):
     with pytest.raises(TypeError):
         write_baseline(tmp_path / "run", scores, {"words": 10, "epochs": 2, "sample": None})
     assert Runs(tmp_path).points("run", "quality/ws353") == [(20, 0.5)]
+
+
+def test_scores_of_files_whose_names_are_not_utf8_are_logged(tmp_path):
+    scores = {"pairs": {"/a/caf\udce9.tsv": {"spearman": 0.5}}, "analogies": {}}
+    write_baseline(tmp_path / "run", scores, None)
+    assert Runs(tmp_path).points("run", "quality/caf\\udce9") == [(0, 0.5)]
