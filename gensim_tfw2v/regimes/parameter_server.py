@@ -210,6 +210,8 @@ class ParameterServerRegime:
         )
         with self._traffic_lock:
             self.traffic += job_traffic
+        start_time, *_, end_time = trace.times
+        self.workers.liveness.progress(end_time - start_time)
         units = [task.unit for task in tasks]
         alphas = [task.alphas[1] for task in tasks]
         return result.units.reports(units, alphas)
