@@ -51,6 +51,9 @@ class _Lost(Exception):
 class SubModelsRegime(ParameterServerRegime):
     """Trains one sub-model per worker at a time. Each starts from the rows on the ps tasks."""
 
+    #: The coordinator sends each worker the sample of its sub-model.
+    reads_units = False
+
     def __init__(self, setup: Setup, workers: Workers, options: Any = None) -> None:
         super().__init__(setup, workers, options)
         self._folder = setup.folder
