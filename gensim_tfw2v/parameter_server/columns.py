@@ -13,7 +13,7 @@ thread waits for the network.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from functools import partial
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -24,6 +24,13 @@ from gensim_tfw2v.parameter_server.job import ParameterServer, WorkerJob
 from gensim_tfw2v.parameter_server.job_config import JobConfig
 from gensim_tfw2v.parameter_server.layout import Block, Layout
 from gensim_tfw2v.parameter_server.shard_ops import ShardOps
+
+
+class ShardHandle(NamedTuple):
+    """Handle of a shard, in place of the variable, for `TensorFlowShardOps`."""
+
+    handle: tf.Tensor
+    shape: tf.TensorShape
 
 
 class ColumnLayout(Layout):
@@ -60,6 +67,19 @@ class ColumnLayout(Layout):
         """Return a link to the shards' devices, for all tables that are on the same ps tasks."""
         return Link([shard.device for shard in self.shards], wire)
 
+    def new_handles(self) -> list[ShardHandle]:
+        """Return a new handle of each shard.
+
+        TensorFlow would run operations on the same handle sequentially.
+        """
+
+        def new_handle(shard: tf.Variable, _: int) -> ShardHandle:
+            # not `tf.identity`, which TensorFlow takes for the same handle
+            (handle,) = tf.raw_ops.IdentityN(input=[shard.handle])
+            return ShardHandle(handle, shard.shape)
+
+        return self.on_shards(new_handle, range(len(self.shards)))
+
     def _blocks(self) -> Iterator[Block]:
         columns = list(map(slice, self._edges, self._edges[1:]))
         for start in range(0, self.n_rows, self._rows_per_block):
@@ -83,12 +103,17 @@ class SlicedRows:
 
     def __init__(self, layout: ColumnLayout, link: Link) -> None:
         self._layout = layout
+        self._handles = layout.new_handles()
         self.link = link
 
     def read(self, ids: tf.Tensor) -> Slices:
         """Return the rows of ids: [ids, D], float32."""
-        read_rows = partial(self._layout.shard_ops.read, dtype=tf.float32)
-        return Slices(self._layout.on_shards(read_rows, self.link.send(ids, tf.int32)), self.link)
+
+        def read_rows(_: tf.Variable, handle: ShardHandle, rows: tf.Tensor) -> tf.Tensor:
+            return self._layout.shard_ops.read(handle, rows, tf.float32)
+
+        copies = self.link.send(ids, tf.int32)
+        return Slices(self._layout.on_shards(read_rows, self._handles, copies), self.link)
 
     def add(self, ids: tf.Tensor, changes: Slices, lock: tf.Tensor | None = None) -> None:
         """Add changes [U, D] to the rows of distinct ids [U].
@@ -98,8 +123,12 @@ class SlicedRows:
         if lock is not None:
             factors = as_is(tf.gather(lock, ids)[:, None])
             changes = changes.map(tf.multiply, tensors=[factors])
+
+        def add_rows(_: tf.Variable, *arguments: Any) -> tf.Operation:
+            return self._layout.shard_ops.add(*arguments)
+
         copies = self.link.send(ids, tf.int32)
-        self._layout.on_shards(self._layout.shard_ops.add, copies, changes.parts)
+        self._layout.on_shards(add_rows, self._handles, copies, changes.parts)
 
 
 class ColumnJob(WorkerJob):

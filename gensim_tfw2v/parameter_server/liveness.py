@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import logging
 import re
 import threading
 import time
@@ -14,12 +15,22 @@ from gensim_tfw2v.cluster.connect import MissingTasks, check_paths, wait_for_tas
 from gensim_tfw2v.cluster.presence import Presence
 from gensim_tfw2v.cluster.spec import ClusterLost, Task
 from gensim_tfw2v.parameter_server.layout import Layout
+from gensim_tfw2v.processes.running_clock import RunningClock
+
+logger = logging.getLogger(__name__)
 
 #: Seconds without a newly trained unit after which all tasks are probed.
 PROBE_AFTER_SECONDS = 60.0
 
-#: Seconds without a newly trained unit after which training is given up.
+#: Seconds without a newly trained unit after which a warning is logged, and training is given up
+#: unless jobs may take longer.
 GIVE_UP_SECONDS = 900.0
+
+#: Multiple of the longest finished job that a running job may take.
+JOB_TIMES = 10.0
+
+#: Seconds that the first job may take. No job is known to take nearly as long.
+FIRST_JOB_SECONDS = 12 * 3600.0
 
 #: Maximum time in seconds for tasks to answer a probe.
 ANSWER_SECONDS = 5.0
@@ -66,29 +77,58 @@ class Liveness:
     presence : Presence
         Mark of this process at the tasks.
     last_progress : float
-        Time of the last progress, by this process's ``time.monotonic()``.
+        Time of the last progress, by a clock that stands while this process is stopped.
+    longest_job : float
+        Duration of the longest finished job in seconds; 0 before the first one has finished.
     """
 
     def __init__(self, tasks: Sequence[Task]) -> None:
         self._tasks = tasks
         self.presence = Presence(tasks)
+        self._clock = RunningClock()
         self._is_busy = False
+        self._is_training = False
         self._checking = threading.Lock()
+        self._missing_tasks: tuple[Task, ...] = ()  # tasks that the last warning has named
+        self._warning_progress = 0.0  # `last_progress` at the last warning about a long job
+        self.longest_job = 0.0
         self.progress()
 
-    def progress(self) -> None:
-        """Record that a unit was trained, rows were copied, or other work has started."""
-        self.last_progress = time.monotonic()
+    def progress(self, job_seconds: float = 0.0) -> None:
+        """Record that a job has finished, rows were copied, or other work has started.
+
+        `job_seconds` is the duration of the finished job; 0 for other work.
+        """
+        self.longest_job = max(self.longest_job, job_seconds)
+        self.last_progress = self._clock.read()
 
     @contextlib.contextmanager
-    def busy(self) -> Iterator[None]:
-        """Return a context for calls to tasks, in which the thread of `watch` checks them."""
+    def busy(self, is_training: bool = False) -> Iterator[None]:
+        """Return a context for calls to tasks, in which the thread of `watch` checks them.
+
+        With `is_training`, workers run jobs in this context, which may take long.
+        """
         self.progress()
+        self._is_training = is_training
         self._is_busy = True
         try:
             yield
         finally:
             self._is_busy = False
+            self._is_training = False
+
+    @property
+    def give_up_seconds(self) -> float:
+        """Seconds without a newly trained unit after which training is given up.
+
+        A job that takes longer than this would be lost again at each retry, so the limit follows
+        from the jobs.
+        """
+        if not self._is_training:
+            return GIVE_UP_SECONDS
+        if not self.longest_job:
+            return FIRST_JOB_SECONDS
+        return max(GIVE_UP_SECONDS, JOB_TIMES * self.longest_job)
 
     def watch(self, on_loss: Callable[[ClusterLost], None]) -> None:
         """Start the thread that checks the tasks.
@@ -111,27 +151,41 @@ class Liveness:
     def check(self) -> None:
         """Raise an error if training does not progress.
 
-        If no unit has been trained for `PROBE_AFTER_SECONDS`, all tasks must answer. If no unit has
-        been trained for `GIVE_UP_SECONDS`, an error is raised even if they do.
+        If no unit has been trained for `PROBE_AFTER_SECONDS`, all ps tasks and at least one worker
+        must answer. A lost worker is not needed, because the remaining ones repeat its job. If no
+        unit has been trained for `give_up_seconds`, an error is raised even if the tasks answer.
 
         Raises
         ------
         ClusterLost
         """
-        idle_seconds = time.monotonic() - self.last_progress
+        idle_seconds = self._clock.read() - self.last_progress
         if idle_seconds < PROBE_AFTER_SECONDS:
             return
+        symptom = f"no unit was trained for {idle_seconds:.0f} s"
         try:
             wait_for_tasks(self._tasks, ANSWER_SECONDS)
+            symptom += " although all tasks answer: see their logs"
+            self._missing_tasks = ()
         except MissingTasks as missing:
-            raise ClusterLost(
-                f"no unit was trained for {idle_seconds:.0f} s: {missing}"
-            ) from missing
-        if idle_seconds > GIVE_UP_SECONDS:
-            raise ClusterLost(
-                f"no unit was trained for {idle_seconds:.0f} s although all tasks answer: see "
-                "their logs"
-            )
+            symptom += f": {missing}"
+            if not self._can_train_without(missing.tasks):
+                raise ClusterLost(symptom) from missing
+            if missing.tasks != self._missing_tasks:
+                self._missing_tasks = missing.tasks
+                logger.warning("%s; the remaining workers continue", symptom)
+        if idle_seconds > self.give_up_seconds:
+            raise ClusterLost(symptom)
+        if idle_seconds > GIVE_UP_SECONDS and self._warning_progress != self.last_progress:
+            self._warning_progress = self.last_progress
+            limit = self.give_up_seconds / 60
+            logger.warning("%s; waiting at most %.0f min for the running jobs", symptom, limit)
+
+    def _can_train_without(self, missing_tasks: Sequence[Task]) -> bool:
+        """Return whether all ps tasks and at least one worker remain."""
+        remaining_tasks = set(self._tasks) - set(missing_tasks)
+        has_worker = any(task.role == "worker" for task in remaining_tasks)
+        return has_worker and all(task.role == "worker" for task in missing_tasks)
 
     def intact(self, tables: Sequence[Layout]) -> bool:
         """Return whether all ps tasks still have their state.

@@ -19,20 +19,23 @@ FILE_BLOCK_BYTES = 1 << 28
 
 
 class TensorFlowShardOps:
-    """Access to the rows of shards by TensorFlow's own ops, on any device."""
+    """Access to the rows of shards by TensorFlow's own ops, on any device.
+
+    `read` and `add` use only the attributes ``handle`` and ``shape`` of a shard.
+    """
 
     def __init__(self) -> None:
         self._mutex = f"tfw2v-push-{uuid.uuid4().hex}"
 
-    def read(self, shard: tf.Variable, rows: tf.Tensor, dtype: tf.DType) -> tf.Tensor:
+    def read(self, shard: Any, rows: tf.Tensor, dtype: tf.DType) -> tf.Tensor:
         """Return rows [n, D] by their indices `rows`, in a dtype."""
-        return tf.cast(shard.sparse_read(rows), dtype)
+        return tf.cast(self._gather(shard, rows), dtype)
 
     def write(self, shard: tf.Variable, rows: tf.Tensor, values: tf.Tensor) -> None:
         """Set the rows with the indices `rows` to `values` [n, D]."""
         shard.scatter_update(tf.IndexedSlices(values, rows))
 
-    def add(self, shard: tf.Variable, rows: tf.Tensor, changes: tf.Tensor) -> tf.Operation:
+    def add(self, shard: Any, rows: tf.Tensor, changes: tf.Tensor) -> tf.Operation:
         """Add changes [n, D] to rows with distinct indices.
 
         Separate ops that read, add and write take half the time of ``ResourceScatterAdd``. A mutex
@@ -43,12 +46,16 @@ class TensorFlowShardOps:
         with tf.control_dependencies([changes]):
             lock = tf.raw_ops.MutexLock(mutex=self._mutex_handle())
         with tf.control_dependencies([lock]):
-            values = tf.cast(changes, tf.float32) + shard.sparse_read(rows)
+            values = tf.cast(changes, tf.float32) + self._gather(shard, rows)
             write = tf.raw_ops.ResourceScatterUpdate(
                 resource=shard.handle, indices=rows, updates=values
             )
         with tf.control_dependencies([write]):
             return tf.raw_ops.ConsumeMutexLock(mutex_lock=lock)
+
+    def _gather(self, shard: Any, rows: tf.Tensor) -> tf.Tensor:
+        values = tf.raw_ops.ResourceGather(resource=shard.handle, indices=rows, dtype=tf.float32)
+        return tf.ensure_shape(values, [None, shard.shape[1]])
 
     def free(self) -> None:
         """Free the mutex on the current device, which occupies a thread there."""

@@ -18,6 +18,7 @@ from gensim_tfw2v._tensorflow import tf
 from gensim_tfw2v.corpus.encoded_corpus import WorkUnit, unit_key
 from gensim_tfw2v.corpus.sampling import Sampling
 from gensim_tfw2v.kernel.tables import Tables, UnitResult, UnitTask
+from gensim_tfw2v.ops.library import allow_parallel
 from gensim_tfw2v.parameter_server.job import ParameterServer, WorkerJob
 from gensim_tfw2v.parameter_server.job_config import JobConfig
 from gensim_tfw2v.parameter_server.job_queue import runs_of
@@ -246,13 +247,17 @@ def sub_model_functions(config: JobConfig, server: ParameterServer) -> SubModelF
 
         def train_units() -> tf.Tensor:
             engine = config.engine
-            handles = Tables(*(table.make_handle() for table in tables))
             units = zip(*map(tf.unstack, (entries, keys, alphas)), strict=True)
             prepared = [
                 engine.prepare(words, engine.unpack(text), key, alpha, config.max_entries)
                 for text, key, alpha in units
             ]
-            results = [engine.train(unit, handles, words) for unit in prepared]
+            # new handles for each unit, as in `RowJob.train`
+            results = [
+                engine.train(unit, Tables(*(table.make_handle() for table in tables)), words)
+                for unit in prepared
+            ]
+            allow_parallel()
             fields = [tf.cast(tf.stack(parts), tf.float64) for parts in zip(*results, strict=True)]
             return tf.concat(fields, 0)
 

@@ -92,8 +92,6 @@ class AsynchronousRegime(ParameterServerRegime):
                 if stop():
                     self._queue.close()
                 self._queue.stage()
-            if results:
-                self.workers.liveness.progress()
             for job_tasks, packed in results:
                 for unit_report in self.make_reports(packed, job_tasks):
                     report(unit_report)

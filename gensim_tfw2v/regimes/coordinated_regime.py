@@ -9,7 +9,6 @@ started without a cluster, and trains in its own threads.
 
 import logging
 import subprocess
-import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -25,13 +24,14 @@ from gensim_tfw2v.kernel.tables import Reporter, Tables, UnitReport, UnitTask
 from gensim_tfw2v.monitor.traffic import Traffic
 from gensim_tfw2v.parameter_server.liveness import GIVE_UP_SECONDS
 from gensim_tfw2v.processes.children import last_lines, start_module
+from gensim_tfw2v.processes.running_clock import RunningClock
 from gensim_tfw2v.processes.threads import interrupt_is_pending
 from gensim_tfw2v.regimes import Stop, never
 from gensim_tfw2v.regimes.coordinator_pipe import STOP, ClusterSetup, Message, ProgramEnd
 
-#: Seconds without an answer after which the coordinator counts as lost. The coordinator itself
-#: reports an error after `GIVE_UP_SECONDS` without a finished job, and needs a while to do so.
-ANSWER_SECONDS = GIVE_UP_SECONDS + 60.0
+#: Seconds that the coordinator needs to report an error after `Heartbeat.give_up_seconds` without
+#: progress. It counts as lost if it has not done so then.
+REPORT_SECONDS = 60.0
 
 #: Seconds without a finished job after which an interrupted training no longer waits for the
 #: running jobs. It then loses all training since the last checkpoint.
@@ -229,39 +229,41 @@ class CoordinatedRegime:
 
     def _wait(self, request_id: int, stop: Stop) -> None:
         """Process messages until the answer to a request arrives."""
+        # a coordinator can't be heard while this process is stopped
+        clock = RunningClock()
         # A heartbeat is a message, but no answer: only the latter show that training progresses.
-        answer_time = time.monotonic()
-        message_time = answer_time
-        progress: float | None = None  # content of the last heartbeat
+        now = answer_time = message_time = clock.read()
+        give_up_seconds = GIVE_UP_SECONDS
+        progress_time: float | None = None  # of the last heartbeat
         stop_time: float | None = None
         is_logged = False
         while True:
             if stop_time is None and stop():
                 self._pipe.send(STOP, request_id)
-                stop_time = time.monotonic()
-                answer_time = stop_time
-            limit = ANSWER_SECONDS
+                stop_time = answer_time = now
+            limit = give_up_seconds + REPORT_SECONDS
             if stop_time is not None and interrupt_is_pending():
                 limit = INTERRUPTED_SECONDS
-                if not is_logged and time.monotonic() > stop_time + PATIENCE_SECONDS:
+                if not is_logged and now > stop_time + PATIENCE_SECONDS:
                     is_logged = True
                     logger.warning(
                         "interrupted: waiting at most %.0f s for the workers' running jobs", limit
                     )
             message = self._receive()
+            now = clock.read()
             if message is None:
                 self._check_tasks()
-                self._check_time(answer_time, limit)
-                self._check_time(message_time, SILENT_SECONDS)
+                self._check_silence(now - answer_time, limit)
+                self._check_silence(now - message_time, SILENT_SECONDS)
                 continue
-            message_time = time.monotonic()
-            if message.kind == "alive" and message.content == progress:
+            message_time = now
+            if message.kind == "alive":
+                last_progress_time = progress_time
+                progress_time, give_up_seconds = message.content
+                if progress_time != last_progress_time:  # such as a block of rows that were copied
+                    answer_time = now
                 continue
-            if message.kind == "alive":  # such as a block of rows that were copied
-                progress = message.content
-                answer_time = message_time
-                continue
-            answer_time = message_time
+            answer_time = now
             self._process_message(message)
             if message.kind == "done" and message.request_id == request_id:
                 return
@@ -280,10 +282,10 @@ class CoordinatedRegime:
         except ConnectionError as error:
             raise ClusterLost(str(error), getattr(error, "tasks", ())) from error
 
-    def _check_time(self, start: float, seconds: float) -> None:
-        if time.monotonic() > start + seconds:
+    def _check_silence(self, silence: float, limit: float) -> None:
+        if silence > limit:
             raise ClusterLost(
-                f"the coordinator has not answered for {seconds:.0f} s{last_lines(self._log)}"
+                f"the coordinator has not answered for {limit:.0f} s{last_lines(self._log)}"
             )
 
     def _process_message(self, message: Message) -> None:

@@ -29,6 +29,7 @@ from gensim_tfw2v.processes.process_guards import prepare_environment
 from gensim_tfw2v.regimes.coordinator_pipe import (
     ClusterSetup,
     CoordinatorEnd,
+    Heartbeat,
     Request,
 )
 
@@ -68,7 +69,9 @@ class Coordinator:
         def send_heartbeats() -> None:
             while True:
                 time.sleep(ALIVE_SECONDS)
-                self._pipe.send("alive", self._liveness.last_progress)
+                liveness = self._liveness
+                heartbeat = Heartbeat(liveness.last_progress, liveness.give_up_seconds)
+                self._pipe.send("alive", heartbeat)
 
         threading.Thread(target=send_heartbeats, daemon=True).start()
 
@@ -82,7 +85,8 @@ class Coordinator:
             "save": self.save,
         }
         try:
-            with self._liveness.busy(), self._liveness.convert_errors():
+            is_training = request.method == "train_epoch"
+            with self._liveness.busy(is_training), self._liveness.convert_errors():
                 methods[request.method](*request.arguments)
             self._pipe.send("done", getattr(self._regime, "traffic", None))
         except ClusterLost as error:

@@ -3,9 +3,11 @@
 The program sends requests through the coordinator's standard input, and receives messages through
 its standard output. Each request has an id, which the messages about it repeat, so that the answer
 to an abandoned request isn't taken for that of a later request. Each end of the pipe has a thread
-that reads all the time, so that sending never blocks. Rows are exchanged through files.
+that reads and one that writes, so that sending never blocks, even if the other process is stopped.
+Rows are exchanged through files.
 """
 
+import contextlib
 import os
 import pickle
 import queue
@@ -39,8 +41,7 @@ class Message(NamedTuple):
     kind : str
         ``"done"`` or ``"error"`` answers a request, with the traffic so far or an exception as its
         content. ``"report"`` contains a trained unit's `UnitReport`, ``"traffic"`` the traffic so
-        far, ``"log"`` a log record. ``"alive"`` is a heartbeat, whose content is the time
-        of the last progress.
+        far, ``"log"`` a log record. ``"alive"`` contains a `Heartbeat`.
     request_id : int
         Id of the request that the coordinator is processing.
     content : object
@@ -49,6 +50,21 @@ class Message(NamedTuple):
     kind: str
     request_id: int
     content: Any
+
+
+class Heartbeat(NamedTuple):
+    """Sign of life of the coordinator.
+
+    Attributes
+    ----------
+    progress_time : float
+        Time of the last progress, by a clock of the coordinator.
+    give_up_seconds : float
+        Seconds without progress after which the coordinator reports an error.
+    """
+
+    progress_time: float
+    give_up_seconds: float
 
 
 class ClusterSetup(NamedTuple):
@@ -141,9 +157,10 @@ class CoordinatorEnd:
         self._receiver = Connection(os.dup(0), writable=False)
         self._sender = Connection(os.dup(1), readable=False)
         os.dup2(2, 1)
-        self._lock = threading.Lock()
         self._requests: queue.SimpleQueue[Request] = queue.SimpleQueue()
-        threading.Thread(target=self._receive_requests, daemon=True).start()
+        self._messages: queue.SimpleQueue[bytes] = queue.SimpleQueue()
+        for run in self._receive_requests, self._send_messages:
+            threading.Thread(target=run, daemon=True).start()
 
     def next_request(self) -> Request:
         """Wait for the next request."""
@@ -157,8 +174,13 @@ class CoordinatorEnd:
 
     def send(self, kind: str, content: Any = None) -> None:
         """Send a message; may be called from any thread."""
-        with self._lock:
-            self._sender.send((kind, self.request_id, content))
+        # pickled here, because the content may change before it is written
+        self._messages.put(pickle.dumps((kind, self.request_id, content)))
+
+    def _send_messages(self) -> None:
+        with contextlib.suppress(OSError):  # the program has exited
+            while True:
+                self._sender.send_bytes(self._messages.get())
 
     def _receive_requests(self) -> None:
         try:

@@ -1,6 +1,7 @@
 """Base of the regimes whose workers train on tables held by ps tasks."""
 
 import functools
+import math
 import pkgutil
 import threading
 from collections.abc import Callable, Sequence
@@ -15,7 +16,7 @@ from gensim_tfw2v.files.array_file import ArrayFile, array_of
 from gensim_tfw2v.files.sharded_rows import ShardedRows
 from gensim_tfw2v.kernel.tables import Divergence, Tables, UnitReport, UnitTask
 from gensim_tfw2v.monitor.traffic import JobTrace, Traffic
-from gensim_tfw2v.ops.walks import WalkFiles
+from gensim_tfw2v.ops.walks import MAX_BYTES, WalkFiles
 from gensim_tfw2v.parameter_server.job import (
     ParameterServer,
     PushCounter,
@@ -74,6 +75,9 @@ class ParameterServerRegime:
         Number of units of the first epoch that one worker trains before all workers start.
     """
 
+    #: True if workers get the entries of units themselves, when they can.
+    reads_units = True
+
     def __init__(self, setup: Setup, workers: Workers, options: Any = None) -> None:
         self.options = options
         self.traffic = Traffic()
@@ -85,7 +89,8 @@ class ParameterServerRegime:
         self._traffic_lock = threading.Lock()
         self._n_units_before = 0  # units in `traffic` at the start of the epoch
         has_files = workers.sees(setup.folder)
-        draws_walks = setup.walk_file is not None and setup.config.engine.draws_walks
+        draws_walks = self.reads_units and setup.walk_file is not None
+        draws_walks = draws_walks and setup.config.engine.draws_walks
         is_filed = isinstance(setup.words.keep, ArrayFile)
         maps_files = has_files and is_filed and setup.config.engine.maps_arrays
         sent_walk_file = None
@@ -126,6 +131,8 @@ class ParameterServerRegime:
         walk_files = None if sent_walk_file is None else WalkFiles.load(sent_walk_file)
         words, rates = setup.words, setup.rates
         if not maps_files:
+            if not self.workers.are_threads:
+                self._check_sizes(setup)
             words, rates = tf.nest.map_structure(_variable, (words, rates))
         if walk_files is not None:
             walk_files = tf.nest.map_structure(_variable, walk_files)
@@ -136,6 +143,23 @@ class ParameterServerRegime:
         )
         variables = WorkerVariables(self.workers.are_threads)
         return ParameterServer(tables, words, rates, push_counter, variables, walk_files)
+
+    def _check_sizes(self, setup: Setup) -> None:
+        """Raise a ValueError if an array of the vocabulary is too large to be sent."""
+        n_bytes = max(
+            math.prod(array.shape) * np.dtype(array.dtype).itemsize
+            for array in tf.nest.flatten((setup.words, setup.rates))
+        )
+        if n_bytes <= MAX_BYTES:
+            return
+        advice = "reduce the vocabulary (min_count=...)"
+        if self.config.engine.maps_arrays:
+            advice = "use a folder that all tasks of the cluster share (encoded_dir=...)"
+        raise ValueError(
+            f"an array of the vocabulary has {n_bytes / 1e9:,.1f} GB, but the workers can't map it "
+            f"from the folder {setup.folder}, and at most {MAX_BYTES / 1e9:,.1f} GB can be sent to "
+            f"them: {advice}"
+        )
 
     @functools.cached_property
     def job(self) -> WorkerJob:
@@ -210,6 +234,8 @@ class ParameterServerRegime:
         )
         with self._traffic_lock:
             self.traffic += job_traffic
+        start_time, *_, end_time = trace.times
+        self.workers.liveness.progress(end_time - start_time)
         units = [task.unit for task in tasks]
         alphas = [task.alphas[1] for task in tasks]
         return result.units.reports(units, alphas)

@@ -51,6 +51,9 @@ class _Lost(Exception):
 class SubModelsRegime(ParameterServerRegime):
     """Trains one sub-model per worker at a time. Each starts from the rows on the ps tasks."""
 
+    #: The coordinator sends each worker the sample of its sub-model.
+    reads_units = False
+
     def __init__(self, setup: Setup, workers: Workers, options: Any = None) -> None:
         super().__init__(setup, workers, options)
         self._folder = setup.folder
@@ -137,6 +140,7 @@ class SubModelsRegime(ParameterServerRegime):
                     return False
                 epoch, units, arguments = next_job
                 schedule = functools.partial(self._schedule, attempt, job_index, arguments)
+                start_time = time.monotonic()
                 job = schedule()
                 next_job = next(jobs, None)  # drawn while the worker trains
                 # no limit for the first job: it may have to wait until a worker is free
@@ -144,6 +148,7 @@ class SubModelsRegime(ParameterServerRegime):
                 result = results_of(
                     self._run_on_holder(job, schedule, lambda packed: packed[0], max_retries)
                 )
+                self.workers.liveness.progress(time.monotonic() - start_time)
                 if not np.isfinite(result.magnitude).all():
                     alpha = float(arguments[2][0, 0])
                     window = self.config.window

@@ -72,7 +72,7 @@ class SubModelTraining(Training):
         alpha = self._model.alpha
         n_models = options.models
         scaled_tasks = [
-            [task._replace(alphas=sub_model_alphas(task.alphas, alpha, n_models)) for task in tasks]
+            [task._replace(alphas=sub_model_alphas(task.alphas, alpha, options)) for task in tasks]
             for tasks in epoch_tasks
         ]
         self._trained_indices.update(
@@ -88,6 +88,7 @@ class SubModelTraining(Training):
                 return
             (index,) = result
             self._trained_indices.add(index)
+            self._cluster_losses = None  # the limit is on losses without progress
             logger.info("sub-model %i of %i is trained", index + 1, n_models)
             if (checkpoints := self._checkpoints_of(index)) is not None:
                 checkpoints.save(_map_arrays(folder, index), {}, is_last=True)
@@ -150,7 +151,7 @@ class SubModelTraining(Training):
 
 
 def sub_model_alphas(
-    alphas: tuple[float, float], alpha: float, n_models: int
+    alphas: tuple[float, float], alpha: float, options: SubModels
 ) -> tuple[float, float]:
     """Return the learning rates of one of N sub-models at the start and at the end of a unit.
 
@@ -160,11 +161,11 @@ def sub_model_alphas(
     "Averaging Weights Leads to Wider Optima and Better Generalization"). See "Learning rate" in
     docs/regimes/sub-models.md.
     """
-    if n_models == 1:
+    if options.models == 1:
         return alphas
 
     def enlarge(rate: float) -> float:
-        return n_models ** (2 / 3) * (FINAL_SHARE * alpha + (1 - FINAL_SHARE) * rate)
+        return options.alpha_factor * (FINAL_SHARE * alpha + (1 - FINAL_SHARE) * rate)
 
     first, last = alphas
     return enlarge(first), enlarge(last)

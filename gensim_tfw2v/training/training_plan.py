@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import logging
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -94,6 +94,20 @@ class Plan:
         return sizes.choose_window(window, self.corpus.longest_sentence)
 
     @cached_property
+    def alpha(self) -> float:
+        """Learning rate for which sizes are chosen: the maximum rate that a model is trained with.
+
+        With Adagrad, rates follow from the updates, so it is the default rate.
+        """
+        if self.shares_rows:
+            return self.options.alpha
+        if self.regime.adapts_alpha:
+            from gensim_tfw2v.graph.step_shape import DEFAULT_ALPHA
+
+            return DEFAULT_ALPHA
+        return self.regime.alpha_factor * self.options.alpha
+
+    @cached_property
     def problem(self) -> Problem:
         """Description of the training, from which an engine chooses its options.
 
@@ -106,7 +120,7 @@ class Plan:
         vocabulary = self.vocabulary
         subwords = vocabulary.subwords
         return Problem(
-            self.options,
+            replace(self.options, alpha=self.alpha),
             n_words=len(vocabulary.counts),
             window=self.window,
             pairs=self.window + 1 if self.options.shrink_windows else 2 * self.window,
@@ -202,7 +216,7 @@ class Plan:
     @cached_property
     def effective_step(self) -> float:
         """Effective step of an input at one position; see `sizes.effective_step`."""
-        return sizes.effective_step(self.options.objective, self.problem.pairs, self.options.alpha)
+        return sizes.effective_step(self.options.objective, self.problem.pairs, self.alpha)
 
     @cached_property
     def round_blocks(self) -> int:

@@ -92,6 +92,34 @@ def test_importing_the_model_imports_no_regime():
     assert ran.stdout == "[]\n"
 
 
+def job_config(tokens=1 << 24, **options):
+    """Return the plan of the jobs on a corpus of this many tokens."""
+    model = TFWord2Vec(min_count=1, sample=0, **options)
+    model.build_vocab([[str(word) for word in range(2000)]])
+    corpus = SimpleNamespace(total_tokens=tokens, longest_sentence=100)
+    return Plan(model._current_config(), Vocabulary.of(model), corpus).job_config
+
+
+@pytest.mark.parametrize("options", [{"sg": 1}, {"sg": 0}], ids=str)
+def test_sizes_of_sub_models_follow_from_their_larger_learning_rate(options):
+    # 8 models: rates are 4 times as large, and samples are an eighth
+    whole = job_config(1 << 24, regime="asynchronous", alpha=0.1, **options).engine
+    assert job_config(1 << 27, regime="submodels:models=8", **options).engine == whole
+    assert job_config(1 << 24, regime="submodels:models=1", alpha=0.1, **options).engine == whole
+    # such rates are too large for blocks
+    assert whole.options.sequential
+    assert not job_config(1 << 24, regime="submodels:models=1", **options).engine.options.sequential
+
+
+def test_adagrad_with_its_large_alpha_trains_workers_concurrently():
+    options = {"sg": 1, "workers": 2, "alpha": 0.5}
+    assert job_config(100_000, regime="downpour", **options).one_at_a_time
+    adaptive = job_config(100_000, regime="downpour:adagrad=true", **options)
+    assert not adaptive.one_at_a_time
+    default = job_config(regime="downpour", sg=1)
+    assert job_config(regime="downpour:adagrad=true", **options).max_growth == default.max_growth
+
+
 @pytest.mark.parametrize(
     ("regime", "turns"),
     [
@@ -101,14 +129,7 @@ def test_importing_the_model_imports_no_regime():
 )
 def test_small_corpus_with_long_steps_trains_one_worker_at_a_time(regime, turns, caplog):
     caplog.set_level("INFO")
-    model = TFWord2Vec(sg=1, negative=20, window=10, regime=regime, workers=2, min_count=1)
-    model.build_vocab([["a", "b"]])
-
-    def takes_turns(tokens):
-        corpus = SimpleNamespace(total_tokens=tokens, longest_sentence=2)
-        options = model._current_config()
-        return Plan(options, Vocabulary.of(model), corpus).job_config.one_at_a_time
-
-    assert takes_turns(100_000) is turns
+    options = {"sg": 1, "negative": 20, "window": 10, "regime": regime, "workers": 2}
+    assert job_config(100_000, **options).one_at_a_time is turns
     assert ("2 workers train one at a time" in caplog.text) is turns
-    assert not takes_turns(10_000_000)
+    assert not job_config(10_000_000, **options).one_at_a_time

@@ -23,6 +23,7 @@ from gensim_tfw2v.regimes.parameter_server import layout_class
 from tests.engines import step_engine
 from tests.graph.test_objectives import huffman_paths, unit
 from tests.graph.unit_function import concrete_unit_function, word_tensors
+from tests.parameter_server.chains import chained
 
 VOCABULARY, SIZE = 40, 6
 NOISE = np.arange(1.0, VOCABULARY + 1)
@@ -85,6 +86,7 @@ def make(
     def function(*arguments):
         return JobResult.unpack(program_of_job.function(*arguments).numpy())
 
+    function.traced = program_of_job.function
     return function, tables, push_counter, (engine, word_tensors(words), arrays)
 
 
@@ -204,6 +206,12 @@ def test_threads_of_a_job_share_its_rows():
         along = np.vdot(change, expected) / np.vdot(expected, expected)
         across = np.linalg.norm(change - along * expected) / np.linalg.norm(expected)
         assert along > 0.5 and across < 0.6
+
+
+@pytest.mark.parametrize("layout", PROGRAMS)
+def test_units_of_a_job_are_trained_in_parallel(layout):
+    function, *_ = make(Objective(True, 5), threads=3, shards=2, layout=layout)
+    assert not chained(function.traced.get_concrete_function(), "While")
 
 
 def test_units_read_from_files_train_as_units_sent(tmp_path):

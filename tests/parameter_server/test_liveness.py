@@ -1,14 +1,17 @@
 """Errors of TensorFlow about lost tasks are converted to ClusterLost."""
 
 import time
+from types import SimpleNamespace
 
 import pytest
 
 from gensim_tfw2v._tensorflow import tf
+from gensim_tfw2v.cluster.connect import MissingTasks
 from gensim_tfw2v.cluster.local_cluster import free_ports
 from gensim_tfw2v.cluster.spec import ClusterLost, Task
 from gensim_tfw2v.parameter_server import liveness
 from gensim_tfw2v.parameter_server.liveness import Liveness, lost_errors, shorten_reason
+from gensim_tfw2v.processes import running_clock
 
 PS = Task("ps", 0, "10.0.0.2:2222")
 
@@ -123,6 +126,86 @@ def test_stalled_training_is_lost_though_tasks_answer(monkeypatch):
     monkeypatch.setattr(liveness, "GIVE_UP_SECONDS", 0.0)
     with pytest.raises(ClusterLost, match="though all tasks answer"):
         Liveness([]).check()
+
+
+WORKERS = [Task("worker", index, f"10.0.1.{index}:2222") for index in range(2)]
+
+
+@pytest.fixture
+def answers(monkeypatch):
+    """Two workers and a ps that train no unit, and the set of those that do not answer."""
+    missing = set()
+
+    def wait(tasks, seconds):
+        if silent := [task for task in tasks if task in missing]:
+            raise MissingTasks.after(seconds, silent)
+
+    monkeypatch.setattr(liveness, "wait_for_tasks", wait)
+    return Liveness([PS, *WORKERS]), missing
+
+
+def test_lost_worker_does_not_end_a_training_of_others(answers, caplog):
+    monitor, missing = answers
+    with monitor.busy(is_training=True):
+        monitor.last_progress -= 2 * liveness.PROBE_AFTER_SECONDS
+        missing.add(WORKERS[1])
+        for _ in range(2):
+            monitor.check()
+        (warning,) = caplog.messages
+        assert "from worker 1 (" in warning and "remaining workers continue" in warning
+        for lost in (WORKERS, [PS], [PS, WORKERS[0]]):
+            missing.clear()
+            missing.update(lost)
+            with pytest.raises(ClusterLost, match=f"no answer .* {lost[0].role} 0 "):
+                monitor.check()
+
+
+def test_lost_worker_is_not_waited_for_without_end(answers):
+    monitor, missing = answers
+    missing.add(WORKERS[1])
+    with monitor.busy(is_training=True):
+        monitor.progress(1.0)
+        monitor.last_progress -= liveness.GIVE_UP_SECONDS + 1
+        with pytest.raises(ClusterLost, match="no answer within .* from worker 1"):
+            monitor.check()
+
+
+def test_running_jobs_may_take_longer_than_earlier_ones(answers, caplog):
+    monitor, _ = answers
+    with monitor.busy(is_training=True):
+        monitor.progress(200.0)
+        monitor.progress(3.0)
+        monitor.last_progress -= 1900
+        for _ in range(2):
+            monitor.check()
+        (warning,) = caplog.messages
+        assert warning.startswith("no unit was trained for 19") and "at most 33 min" in warning
+        monitor.last_progress -= 200
+        with pytest.raises(ClusterLost, match="though all tasks answer"):
+            monitor.check()
+
+
+def test_first_job_may_take_hours_and_a_copy_of_rows_may_not(answers):
+    monitor, _ = answers
+    with monitor.busy(is_training=True):
+        monitor.last_progress -= 6 * 3600
+        monitor.check()
+        monitor.last_progress -= liveness.FIRST_JOB_SECONDS
+        with pytest.raises(ClusterLost, match="though all tasks answer"):
+            monitor.check()
+    with monitor.busy():
+        monitor.last_progress -= liveness.GIVE_UP_SECONDS + 1
+        with pytest.raises(ClusterLost, match="though all tasks answer"):
+            monitor.check()
+
+
+def test_time_in_which_the_process_is_stopped_is_not_silence(answers, monkeypatch):
+    monitor, missing = answers
+    missing.add(PS)
+    times = iter([1e6, 1e6 + 1])
+    monkeypatch.setattr(running_clock, "time", SimpleNamespace(monotonic=lambda: next(times)))
+    with monitor.busy():
+        monitor.check()
 
 
 def test_tasks_are_watched_only_while_busy(monkeypatch):

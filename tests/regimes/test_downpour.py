@@ -356,6 +356,7 @@ def test_workers_of_a_process_share_one_traced_function(units):
     for epoch in range(2):
         regime.train_epoch(tasks(units, epoch), lambda report: None)
     assert workers.seen == [(1, 1), (1, 1)]
+    assert 0 < workers.liveness.longest_job < 600
     regime.close()
 
 

@@ -14,8 +14,9 @@ from gensim_tfw2v.corpus.sampling import Sampling
 from gensim_tfw2v.kernel.tables import Divergence
 from gensim_tfw2v.parameter_server.sub_model import SubModelDone, SubModelTask, file_of
 from gensim_tfw2v.parameter_server.workers import LocalWorkers
-from gensim_tfw2v.regimes import sub_models
+from gensim_tfw2v.regimes import parameter_server, sub_models
 from gensim_tfw2v.regimes.sub_models import SubModelsRegime
+from tests.parameter_server.chains import chained
 from tests.regimes.trials import (
     ALPHA,
     ENTRIES,
@@ -127,6 +128,35 @@ def test_threads_of_a_worker_share_its_sub_model(units, tmp_path):
         assert np.vdot(change, wanted) > 0.7 * np.vdot(wanted, wanted)
 
 
+class Remote(LocalWorkers):
+    """Workers whose variables and files are separate, as those of tasks of a cluster."""
+
+    are_threads = False
+
+
+@pytest.mark.parametrize(("native", "kind"), [(True, "Tfw2vTrain"), (False, "While")])
+def test_units_of_a_job_are_trained_in_parallel(native, kind, tmp_path):
+    trial = Trial(OBJECTIVES[0], threads=3, folder=tmp_path, native=native)
+    with closing(SubModelsRegime(trial.setup, Remote(1))) as regime:
+        assert not chained(regime._functions.train.get_concrete_function(), kind)
+
+
+def test_graph_whose_walks_the_coordinator_draws_is_not_sent(tmp_path):
+    trial = Trial(OBJECTIVES[0], folder=tmp_path, native=True)
+    setup = trial.setup._replace(is_drawn=True, walk_file=tmp_path / "missing")
+    with closing(SubModelsRegime(setup, Remote(1))) as regime:
+        assert regime.server.walk_files is None
+
+
+@pytest.mark.parametrize(("native", "advice"), [(True, "encoded_dir="), (False, "min_count=")])
+def test_arrays_that_are_too_large_to_be_sent_raise_with_advice(native, advice, monkeypatch):
+    trial = Trial(OBJECTIVES[0], native=native)
+    monkeypatch.setattr(parameter_server, "MAX_BYTES", trial.words.keep.nbytes - 1)
+    with pytest.raises(ValueError, match=rf"workers can't map it from the folder .*{advice}"):
+        SubModelsRegime(trial.setup, Remote(1))
+    SubModelsRegime(trial.setup, LocalWorkers(1)).close()  # to threads, nothing is sent
+
+
 class Forgetful(LocalWorkers):
     """Workers. The first one loses its state at its job `after`, as in a restart."""
 
@@ -195,8 +225,10 @@ def test_workers_of_a_process_share_one_traced_function(units, tmp_path, monkeyp
     refused = []
     monkeypatch.setattr(sub_models.time, "sleep", refused.append)
     trial = Trial(OBJECTIVES[0], folder=tmp_path, native=True)
-    _, reports, files = train(trial, sub_models_of(units, models=6), LocalWorkers(3))
+    workers = LocalWorkers(3)
+    _, reports, files = train(trial, sub_models_of(units, models=6), workers)
     assert not refused
+    assert 0 < workers.liveness.longest_job < 600
     assert len(files) == 6 and len(reports) == 6 * EPOCHS * len(units)
 
 

@@ -153,6 +153,7 @@ def test_staleness_is_zero_and_every_unit_counts_once(units):
     assert set(regime.traffic.staleness) == {0}
     assert (regime.traffic.units, regime.traffic.repeated) == (len(units), 0)
     assert regime.traffic.fetched_bytes > 0
+    assert 0 < trial.workers.liveness.longest_job < 600
     regime.close()
 
 
