@@ -12,6 +12,10 @@ END_NAMES = (("source", "target"), ("src", "dst"), ("from", "to"))
 #: Usual name of the column of weights, in lower case, and of the attribute of edges.
 WEIGHT_NAME = "weight"
 
+#: Name, in lower case, of a column without one, such as the index that pandas writes to CSV, and
+#: that it reads back as "Unnamed: 0".
+_NO_NAME = re.compile(r"(unnamed: [0-9]+)?")
+
 _INTEGER = re.compile(r"[+-]?[0-9]+")
 _NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)(e[+-]?[0-9]+)?", re.IGNORECASE | re.ASCII)
 
@@ -35,9 +39,10 @@ def find_columns(names: Sequence[str], weight: str | None, relation: str | None)
     """Return the columns of a table whose columns have names.
 
     The ends are source and target, src and dst, or from and to, in any case, or else the first two
-    columns that are neither the weight nor the relation. The weight is the column with the name
-    `weight`, by default "weight", in any case, if there is one. The relation is the column with the
-    name `relation`.
+    columns that are neither the weight nor the relation. If two of them have names, columns without
+    a name, such as the index that pandas writes, are left out. The weight is the column with the
+    name `weight`, by default "weight", in any case, if there is one. The relation is the column
+    with the name `relation`.
 
     Raises
     ------
@@ -57,7 +62,9 @@ def find_columns(names: Sequence[str], weight: str | None, relation: str | None)
             break
     else:
         other_columns = (weight_column, relation_column)
-        ends = [column for column in range(len(names)) if column not in other_columns][:2]
+        columns = [column for column in range(len(names)) if column not in other_columns]
+        named = [column for column in columns if not _NO_NAME.fullmatch(lower_names[column])]
+        ends = (named if len(named) >= 2 else columns)[:2]
     if len(ends) < 2:
         raise ValueError(
             f"has the columns {_listed(names)}; a table of edges needs two columns with the names "

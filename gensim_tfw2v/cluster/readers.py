@@ -120,7 +120,7 @@ class RemoteReader:
         Returns None if the run must be read here. Raises an exception if the machine fails, or
         `Stopped` if the event `stopped` is set meanwhile.
         """
-        if any(text.is_stream for text in run):
+        if any(text.is_stream or text.ends_in_line() for text in run):
             return None
         vocabulary_prefix = "" if vocabulary is None else str(prefix.with_name(KNOWN_PREFIX))
         names = [str(prefix), vocabulary_prefix, *(os.path.abspath(text.path) for text in run)]

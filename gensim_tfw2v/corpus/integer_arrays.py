@@ -126,8 +126,10 @@ def open_arrays(source: Any) -> Any:
         source = np.asarray(source)
     if isinstance(source, np.ndarray):
         return _from_array(source)
-    if type(source) is tuple and len(source) == 2 and all(map(_is_row, source)):
-        return _from_ragged(*source)
+    if type(source) is tuple and len(source) == 2:
+        pair = [np.asarray(item) if is_tensor(item) else item for item in source]
+        if all(map(_is_row, pair)):
+            return _from_ragged(*pair)
     package, name = type(source).__module__.partition(".")[0], type(source).__name__
     lists = None
     if (package, name) == ("polars", "Series"):

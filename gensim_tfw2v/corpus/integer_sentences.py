@@ -108,7 +108,8 @@ def _to_words(item: Any, keeps_items: bool) -> Any:
         return list(item)
     if isinstance(item, str):
         return item
-    return _to_words(np.asarray(item), True) if is_tensor(item) else list(item)
+    # the array may share its memory with the tensor
+    return _to_words(np.asarray(item), keeps_items) if is_tensor(item) else list(item)
 
 
 def is_tensor(value: Any) -> bool:

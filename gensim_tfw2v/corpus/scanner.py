@@ -76,6 +76,13 @@ class FileRange:
         file.seek(self.start)
         return file
 
+    def ends_in_line(self) -> bool:
+        """Return whether a program has added to the last line since the size was determined."""
+        with open(self.path, "rb") as file:
+            file.seek(max(self.start, self.stop - 1))
+            end = file.read(2)
+        return len(end) == 2 and not end.startswith(b"\n")
+
 
 def bytes_of(ranges: Iterable[FileRange]) -> int:
     """Return the total size of ranges in bytes."""
@@ -266,6 +273,8 @@ def _scan_text(scanner: int, state: Any, text: FileRange, folder: Path) -> Itera
             block = stream.read(min(size, n_left))
             pending += block
             is_last = not block or len(block) == n_left
+            if is_last and not text.is_stream and pending and not pending.endswith(b"\n"):
+                pending += stream.readline()  # what a program has added to the last line
             n_scanned = call(scan_block, scanner, pending, len(pending), is_last)
             if state.bad >= 0:
                 invalid = pending[state.bad :] + stream.read(24)

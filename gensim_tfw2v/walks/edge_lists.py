@@ -1,6 +1,7 @@
 """Reader of lists of edges as text: an edge per line, two names and perhaps a weight."""
 
 import contextlib
+import warnings
 from typing import Any
 
 import numpy as np
@@ -158,7 +159,8 @@ class _EdgeListReader:
         text = join_fields(data, starts, stops, b" ")
         weights = np.zeros(0)
         if (starts < stops).all() and text.count(b" ") == len(lines):
-            with contextlib.suppress(ValueError):
+            with warnings.catch_warnings(), contextlib.suppress(ValueError, DeprecationWarning):
+                warnings.simplefilter("error", DeprecationWarning)  # NumPy 1.26 only warns
                 weights = np.fromstring(text.decode(), np.float64, sep=" ")
         if len(weights) != len(lines):  # some text is not a number
             weights = self._parse_weights(data, starts, stops, lines)

@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gensim_tfw2v.corpus.tables.table_columns import is_integer, is_text
+from gensim_tfw2v.corpus.tables.table_weights import to_floats
 from gensim_tfw2v.messages import quoted
 from gensim_tfw2v.walks.csr_graph import (
     CsrGraph,
@@ -14,6 +15,7 @@ from gensim_tfw2v.walks.csr_graph import (
     find_invalid_weight,
     weight_message,
 )
+from gensim_tfw2v.walks.edge_columns import is_number
 from gensim_tfw2v.walks.edge_tables import EdgeTable
 from gensim_tfw2v.walks.node_names import TextNames, number_integers
 
@@ -138,34 +140,33 @@ def _read_weights(table: EdgeTable, column: int) -> NDArray[np.float32]:
     """Return the weights of all edges."""
     weights = [np.zeros(0, np.float32)]
     n_rows = 0
-    location = f"{table.label}, column {quoted(table.column_name(column))}, row"
+    location = f"{table.label}, column {quoted(table.column_name(column))}"
     for chunk in table.chunks(column):
+        values = _decode(chunk)
         try:
-            values = _decode(chunk).cast(pa.float64())
+            numbers = to_floats(values)
         except pa.ArrowException:
-            _raise_weight_error(chunk, location, n_rows)
-            raise
+            raise ValueError(
+                f"{location}, is of type {chunk.type}, but weights are numbers: convert it"
+            ) from None
         if values.null_count:
             row = n_rows + compute.index(compute.is_null(values), True).as_py() + 1
-            raise ValueError(f"{location} {row:,}, lacks a weight: leave out the row, or add it")
-        numbers = values.to_numpy(zero_copy_only=False)
+            raise ValueError(
+                f"{location}, row {row:,}, lacks a weight: leave out the row, or add it"
+            )
         if (row := find_invalid_weight(numbers)) is not None:
-            raise ValueError(weight_message(f"{location} {n_rows + row + 1:,},", numbers[row]))
+            weight = values[row].as_py() if is_text(values.type) else numbers[row]
+            raise ValueError(_weight_message(f"{location}, row {n_rows + row + 1:,},", weight))
         weights.append(numbers.astype(np.float32))
         n_rows += len(chunk)
     return np.concatenate(weights)
 
 
-def _raise_weight_error(chunk: Any, location: str, n_rows: int) -> None:
-    """Raise a ValueError that names the first weight of a chunk that is not a number.
-
-    `n_rows` is the number of the rows before the chunk.
-    """
-    for row, value in enumerate(chunk.to_pylist(), n_rows + 1):
-        try:
-            float(value)
-        except (TypeError, ValueError):
-            raise ValueError(
-                f"{location} {row:,}, has the weight {quoted(value)}, which is not a number: leave "
-                "out the row, or change its weight"
-            ) from None
+def _weight_message(location: str, weight: Any) -> str:
+    """Return the message for a row whose weight, a number or a text, is not valid."""
+    if isinstance(weight, str) and not is_number(weight):
+        return (
+            f"{location} has the weight {quoted(weight)}, which is not a number: leave out the "
+            "row, or change its weight"
+        )
+    return weight_message(location, weight)

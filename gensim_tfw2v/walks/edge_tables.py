@@ -10,8 +10,13 @@ from typing import Any, Protocol
 
 from gensim_tfw2v.corpus.decompression import HEAD_BYTES
 from gensim_tfw2v.corpus.tables.csv_dialect import Dialect, guess_sep
-from gensim_tfw2v.corpus.tables.table_columns import naming, open_table, require_pyarrow
-from gensim_tfw2v.corpus.tables.table_folders import list_tables
+from gensim_tfw2v.corpus.tables.table_columns import (
+    is_text,
+    naming,
+    open_table,
+    require_pyarrow,
+)
+from gensim_tfw2v.corpus.tables.table_folders import FolderAdvice, list_tables
 from gensim_tfw2v.corpus.tables.table_formats import find_format
 from gensim_tfw2v.corpus.tables.table_options import TableOptions
 from gensim_tfw2v.corpus.tables.table_streams import open_utf8
@@ -31,6 +36,15 @@ except ModuleNotFoundError:
 
 #: Separators of the formats of tables that are text without types, by the format's name.
 SEPARATORS = {"CSV": ",", "TSV": "\t"}
+
+#: Advice for folders of edges, which are read without options.
+ADVICE = FolderAdvice(
+    no_table=(
+        "is not a table, but a folder of edges must consist of tables, such as .parquet or .csv: "
+        "join lists of edges to one file, and pass its path"
+    ),
+    subfolders="pass one of them, or move the tables to one folder",
+)
 
 
 class EdgeTable(Protocol):
@@ -87,7 +101,7 @@ class FileTable:
     def __init__(self, path: str, weight: str | None, relation: str | None) -> None:
         require_pyarrow()
         self.label = path
-        self._files = list_tables(Path(path), recursive=False)
+        self._files = list_tables(Path(path), recursive=False, advice=ADVICE)
         table_format = find_format(self._files[0])
         assert table_format is not None  # list_tables lists only tables
         if table_format.name.startswith("JSON"):
@@ -100,11 +114,12 @@ class FileTable:
         self._is_text = sep is not None
         with naming(self._files[0]):
             if sep is not None:
-                layout = _read_layout(self._files[0], sep, weight, relation)
-                self._options, self.columns = layout
+                with self._naming_cure():
+                    sep, rows = _read_rows(self._files[0], sep)
+                self._options, self.columns = _find_layout(rows, sep, weight, relation)
+            with self._naming_cure():
                 self._names = open_table(self._files[0], self._options).names
-            else:
-                self._names = open_table(self._files[0], self._options).names
+            if sep is None:
                 self.columns = find_columns(self._names, weight, relation)
 
     def column_name(self, column: int) -> str:
@@ -112,18 +127,46 @@ class FileTable:
         return str(self._names[column])
 
     def chunks(self, column: int) -> Iterator[Any]:
-        """Yield a column in parts, as pyarrow's arrays."""
+        """Yield a column in parts, as pyarrow's arrays.
+
+        Raises
+        ------
+        ValueError
+            If a file lacks the column, or has several of this name, or if one file has names that
+            are strings and another one integers.
+        """
         name = self._names[column]
+        first_kind = None
         for path in self._files:
             with naming(path):
-                table = open_table(path, self._options)
-                if (kind := table.column_type(name)) is None:
+                with self._naming_cure():
+                    table = open_table(path, self._options)
+                    n_columns = table.names.count(name)
+                if n_columns > 1:
+                    raise ValueError(
+                        f"has {n_columns} columns {quoted(name)}, but a column that is read must "
+                        f"have its own name: rename them; its columns are: {quoted(table.names)}"
+                    )
+                if not n_columns:
                     raise ValueError(
                         f"has no column {quoted(name)}, unlike {self._files[0]}; its columns are: "
                         f"{quoted(table.names)}"
                     )
+                kind = table.column_type(name)
+                if first_kind is None:
+                    first_kind = kind
+                if self._has_names(column) and is_text(kind) != is_text(first_kind):
+                    raise ValueError(
+                        f"column {quoted(name)} is of type {kind}, but of type {first_kind} in "
+                        f"{self._files[0]}, so no name would be in both files: convert one of them"
+                    )
                 with self._naming_cure():
                     yield from table.batches(name, kind)
+
+    def _has_names(self, column: int) -> bool:
+        """Return whether a column consists of names of nodes or of relations."""
+        columns = self.columns
+        return column in (columns.source, columns.target, columns.relation)
 
     @contextmanager
     def _naming_cure(self) -> Iterator[None]:
@@ -139,10 +182,8 @@ class FileTable:
             ) from None
 
 
-def _read_layout(
-    path: str, sep: str, weight: str | None, relation: str | None
-) -> tuple[TableOptions, EdgeColumns]:
-    """Return the options with which a table of text is read, and its columns."""
+def _read_rows(path: str, sep: str) -> tuple[str, list[list[str]]]:
+    """Return the separator of a table of text, and the cells of its first rows."""
     with open_utf8(path, None) as source:
         head = source.read(HEAD_BYTES).decode("utf-8", "replace")
     rows = _split_rows(head, sep)
@@ -150,6 +191,13 @@ def _read_layout(
         dialect = Dialect(sep, '"', None, False)
         sep = guess_sep(head, dialect) or sep
         rows = _split_rows(head, sep)
+    return sep, rows
+
+
+def _find_layout(
+    rows: list[list[str]], sep: str, weight: str | None, relation: str | None
+) -> tuple[TableOptions, EdgeColumns]:
+    """Return the options with which a table of text is read, and its columns."""
     if not rows:
         raise ValueError("has no edges: each row must have two names")
     if is_header(rows, weight, relation):

@@ -53,7 +53,9 @@ def read_graph(
         - Path of a table: .csv (commas; names are strings as well), .parquet, .feather, .arrow,
           .orc, or a folder of them; or a table of pandas, polars or pyarrow, whose names are
           strings or integers. The ends of an edge are the columns source and target, src and dst,
-          or from and to, in any case, and otherwise the first two columns.
+          or from and to, in any case, and otherwise the first two columns. Columns without a name,
+          such as the index that pandas writes, are left out of these, unless only one other column
+          remains.
         - Sparse matrix or array of SciPy: element (i, j) is the weight of the arc from node i to
           node j. Repeated elements are added.
         - Tuple ``(indptr, indices)`` or ``(indptr, indices, weights)``: arrays of such a matrix.

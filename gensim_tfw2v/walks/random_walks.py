@@ -28,6 +28,10 @@ PIECE_WALKS = 1 << 12
 #: Maximum number of their nodes, unless a walk is longer.
 PIECE_STEPS = 1 << 19
 
+#: Maximum ratio of two of the factors 1 / p, 1 and 1 / q. As many steps may have to be proposed
+#: before one is accepted, for example at a node with one edge only, the one back.
+MAX_FACTOR_RATIO = 1000
+
 
 class RandomWalks(CorpusSource):
     r"""Random walks on a graph, as sentences whose words are the names of the nodes.
@@ -61,9 +65,11 @@ class RandomWalks(CorpusSource):
         Number of nodes of a walk, from 1 up. Walks that reach a node without edges that they can
         follow are shorter.
     p : float, default 1
-        Return parameter of node2vec, above 0. A small `p` keeps walks near their start.
+        Return parameter of node2vec, from 0.001 to 1,000. A small `p` keeps walks near their start.
     q : float, default 1
-        In-out parameter of node2vec, above 0. A small `q` leads walks away from their start.
+        In-out parameter of node2vec, from 0.001 to 1,000. A small `q` leads walks away from their
+        start. The quotient p / q must be from 0.001 to 1,000, too, because a walk would have to try
+        more steps than that to find one that it accepts.
     weight : str or array, optional
         Weights of the edges: the name of a column or of an edge attribute, or an array. By default,
         all edges have the same weight, unless the graph itself has weights.
@@ -152,6 +158,7 @@ class RandomWalks(CorpusSource):
         self.walk_length = int(positive("walk_length", walk_length))
         self.p = _positive_number("p", p)
         self.q = _positive_number("q", q)
+        _check_factors(self.p, self.q)
         self.restart = float(Finite(minimum=0)("restart", restart))
         if self.restart >= 1:
             raise ValueError(f"restart must be a probability below 1, got {quoted(restart)}")
@@ -274,6 +281,16 @@ def _positive_number(name: str, value: Any) -> float:
     if number <= 0:
         raise ValueError(f"{name} must be above 0, got {quoted(value)}")
     return float(number)
+
+
+def _check_factors(p: float, q: float) -> None:
+    """Raise a ValueError if p and q multiply the weights of edges by too different factors."""
+    if max(p, 1, q) > MAX_FACTOR_RATIO * min(p, 1, q):
+        raise ValueError(
+            f"p={p:g} and q={q:g} are too far from 1 or from each other: choose both, and p / q, "
+            f"from {1 / MAX_FACTOR_RATIO} to {MAX_FACTOR_RATIO:,}; with p={MAX_FACTOR_RATIO}, "
+            f"walks turn back {MAX_FACTOR_RATIO:,} times less often already"
+        )
 
 
 def _node_numbers(start_nodes: Iterable[Any], names: Sequence[Any]) -> NDArray[np.int32]:

@@ -172,6 +172,16 @@ def test_all_machines_read_and_each_run_is_read_once(cluster, tmp_path, monkeypa
     assert len(set(names)) == 3
 
 
+def test_run_whose_last_line_has_grown_is_read_here(tmp_path):
+    path = tmp_path / "log.txt"
+    path.write_text("a b\nc d")
+    run = [text_corpus.whole_file(str(path))]
+    with path.open("a") as file:
+        file.write("e\n")
+    reader = readers.RemoteReader.__new__(readers.RemoteReader)  # which needs no task for this run
+    assert reader.read(run, tmp_path / "part-", None, False, threading.Event()) is None
+
+
 def test_errors_on_any_machine_are_raised_with_the_file(cluster, shards, tmp_path):
     (shards / "500.txt").write_bytes(b"caf\xe9 noir\n")
     with pytest.raises(CorpusDecodeError, match="500.txt is not UTF-8 text.* at byte 3 "):

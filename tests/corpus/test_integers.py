@@ -389,3 +389,42 @@ def test_tensors_are_arrays():
     assert scanned([tensorflow.constant(row) for row in LISTS[:20]]) == counted(LISTS[:20])
     ragged = [["x"], *map(tensorflow.constant, LISTS[:3])]
     assert scanned(ragged) == counted([["x"], *LISTS[:3]])
+
+
+class FakeTensor:
+    """Tensor of PyTorch on the CPU, which shares its memory with the array that it becomes."""
+
+    def __init__(self, array):
+        self._array = array
+
+    def __array__(self, dtype=None, copy=None):
+        return self._array
+
+    def __iter__(self):
+        return map(FakeTensor, self._array)
+
+    def __len__(self):
+        return len(self._array)
+
+
+FakeTensor.__module__ = "torch"
+
+
+def reused_tensor():
+    """Yield all sentences in the same tensor."""
+    for words in reused_array():
+        yield FakeTensor(words)
+
+
+@pytest.mark.parametrize("make", [reused_tensor, lambda: Restartable(reused_tensor)])
+def test_tensor_that_is_filled_again_is_copied(make, way):
+    assert scanned(make()) == counted(LISTS)
+
+
+def test_tuple_of_two_tensors_is_ragged(way):
+    tensors = FakeTensor(ARRAY.ravel()), FakeTensor(OFFSETS)
+    for pair in (tensors, (tensors[0], OFFSETS), (ARRAY.ravel(), tensors[1])):
+        assert scanned(pair) == counted(LISTS)
+    with pytest.raises(ValueError, match=r"pass a list of them; if they are \(values, offsets\)"):
+        open_corpus((FakeTensor(np.arange(3)), FakeTensor(np.arange(2))))
+    assert scanned([FakeTensor(np.arange(3)), FakeTensor(np.arange(2))])[2] == 2

@@ -187,6 +187,57 @@ def test_folder_is_read_in_the_order_of_names(tmp_path):
     assert [tags for _, tags in documents] == [[n] for n in range(len(LINES))]
 
 
+def words_of(row):
+    return row.split() if isinstance(row, str) else [word for word in row or () if word is not None]
+
+
+@pytest.mark.parametrize("suffix", [".jsonl", ".json", ".parquet", ".arrow"])
+@pytest.mark.parametrize("row", ["a b", ["a", "b"], [1, 2]], ids=str)
+@pytest.mark.parametrize("empty", [[None, None], [[], None], [[None], []]], ids=str)
+@pytest.mark.parametrize("is_first", [True, False])
+def test_part_without_values_is_one_of_nulls(tmp_path, suffix, row, empty, is_first):
+    parts = [empty, [row]] if is_first else [[row], empty]
+    for number, rows in enumerate(parts):
+        write(tmp_path / f"{number}{suffix}", rows)
+    sentences = TableSentences(tmp_path, "text")
+    assert list(sentences) == [words_of(row)]
+    assert read_by_library(sentences) == ([words_of(row)], 1)
+    assert (sentences.integer_batches() is not None) == (row == [1, 2])
+    documents = [(words_of(row), [number]) for number, row in enumerate(sum(parts, []))]
+    assert list(TableDocuments(tmp_path, "text")) == documents
+
+
+@pytest.mark.parametrize("row", ["a b", ["a", "b"], [1, 2]], ids=str)
+def test_part_of_json_without_the_key_is_one_of_nulls(tmp_path, row):
+    (tmp_path / "0.jsonl").write_text('{"id": 1}\n{"id": 2}\n')
+    (tmp_path / "2.jsonl").write_text('{"id": 1}\n')
+    with pytest.raises(ValueError, match=r"0\.jsonl: has no column 'text'; its columns are: id"):
+        TableSentences(tmp_path, "text")
+    (tmp_path / "1.jsonl").write_text(json.dumps({"text": row}))
+    assert read_by_library(TableSentences(tmp_path, "text")) == ([words_of(row)], 1)
+    documents = [([], [0]), ([], [1]), (words_of(row), [2]), ([], [3])]
+    assert list(TableDocuments(tmp_path, "text")) == documents
+    (tmp_path / "1.jsonl").write_text('{"text": null}')
+    assert list(TableSentences(tmp_path, "text")) == []
+
+
+def test_part_of_nulls_has_no_lists_in_text(tmp_path):
+    write(tmp_path / "0.parquet", [None])
+    write(tmp_path / "1.parquet", ["[1, 2]"])
+    sentences = TableSentences(tmp_path, "text", lists="json")
+    assert list(sentences) == [[1, 2]] and sentences.integer_batches() is not None
+
+
+def test_parquet_files_without_values_or_the_column_are_refused(tmp_path):
+    write(tmp_path / "0.parquet", [None])
+    write(tmp_path / "1.parquet", [[]])
+    with pytest.raises(ValueError, match=r"0\.parquet: column 'text' is of type null; a corpus is"):
+        TableSentences(tmp_path, "text")
+    parquet.write_table(pa.table({"id": [1]}), tmp_path / "1.parquet")
+    with pytest.raises(ValueError, match=r"1\.parquet: has no column 'text'; its columns are: id"):
+        TableSentences(tmp_path, "text")
+
+
 def test_parts_of_a_folder_are_read_in_parallel_and_in_order(tmp_path, monkeypatch):
     for number in range(3):
         write(tmp_path / f"{number}.parquet", LINES[number::3])

@@ -68,6 +68,20 @@ def test_texts_are_not_tables(tmp_path, text):
     assert find_format(tmp_path / "t.txt") is None
 
 
+@pytest.mark.parametrize("n_columns", [1, 2000])
+@pytest.mark.parametrize("name", ["t.arrow", "table"])
+def test_streams_of_arrow_are_recognized_by_schemas_of_any_size(tmp_path, n_columns, name):
+    path = tmp_path / name
+    names = ["text", *(f"column {number}" for number in range(n_columns - 1))]
+    table = pa.table([pa.array(["a b", "c"])] * n_columns, names)
+    with pa.OSFile(str(path), "wb") as file, pa.ipc.new_stream(file, table.schema) as writer:
+        writer.write_table(table)
+    size = int.from_bytes(path.read_bytes()[4:8], "little")
+    assert (size >= 1 << 16) == (n_columns > 1)
+    assert find_format(path).name == "Arrow"
+    assert list(TableSentences(path, "text")) == [["a", "b"], ["c"]]
+
+
 def test_folders_and_missing_files_are_not_tables(tmp_path):
     assert find_format(tmp_path) is None and find_format(tmp_path / "missing.csv") is None
 

@@ -17,9 +17,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gensim_tfw2v.corpus import text_corpus as module
+from gensim_tfw2v.corpus.encode import scan_corpus
 from gensim_tfw2v.corpus.scanner import bytes_of, library
 from gensim_tfw2v.corpus.text_corpus import cut_texts, is_pipe, text_paths, whole_file
-from tests.corpus.reference import decoded, encode_texts, line_sentences, scan_texts
+from tests.corpus.reference import decoded, encode_texts, line_sentences, scan_texts, text_of
 
 LEE = datapath("lee_background.cor")
 
@@ -130,6 +131,35 @@ def test_damaged_files_are_reported_from_threads(folder, reader_kind):
 def test_file_listed_twice_is_read_twice(tmp_path, reader_kind):
     with encode_texts([LEE, LEE], {"the": 0, "of": 1}) as corpus:
         assert decoded(corpus, ["the", "of"]) == 2 * line_sentences(LEE, {"the": 0, "of": 1})
+
+
+@pytest.mark.parametrize("n_lines", [0, 5000])
+def test_last_line_of_a_growing_file_is_read_to_its_end(tmp_path, reader_kind, n_lines):
+    paths = [tmp_path / "1.txt", tmp_path / "2.txt"]
+    character = "é".encode()
+    paths[0].write_bytes(b"a b\n" * n_lines + b"c " + character[:1])
+    paths[1].write_text("x y\n")
+    corpus = text_of(paths)
+    text = corpus.ranges[0]
+    assert not text.ends_in_line()
+    with paths[0].open("ab") as file:
+        file.write(character[1:] + b"d e\nf g\n")
+    assert text.ends_in_line()
+    with scan_corpus(corpus) as scan, scan.encode({"c": 0, "éd": 1, "e": 2, "x": 3}) as encoded:
+        assert decoded(encoded, ["c", "éd", "e", "x"]) == [["c", "éd", "e"], ["x"]]
+        assert (scan.corpus_count, scan.total_words) == (n_lines + 2, 2 * n_lines + 5)
+        assert "f" not in scan.raw_vocab
+
+
+def test_file_that_grows_by_lines_ends_at_a_line(tmp_path, reader_kind):
+    path = tmp_path / "log.txt"
+    path.write_text("a b\n")
+    corpus = text_of([path])
+    with path.open("a") as file:
+        file.write("c d\n")
+    assert not corpus.ranges[0].ends_in_line()
+    with scan_corpus(corpus) as scan:
+        assert scan.raw_vocab == {"a": 1, "b": 1}
 
 
 @pytest.mark.parametrize("pack", [None, gzip, bz2, lzma])

@@ -245,7 +245,7 @@ def test_missing_weight_is_an_error_with_its_row(suffix, tmp_path):
 
 def test_cells_that_are_no_numbers_are_errors(tmp_path):
     path = tmp_path / "table.csv"
-    path.write_text("text,w\na b, 2\nc,1e0\nd,two\n")
+    path.write_text("text,w\na b, +2\nc,1e0\nd,two\n")
     with pytest.raises(ValueError, match="row 3, column 'w': the weight is 'two', but must be"):
         scan_corpus(open_corpus(TableSentences(path, "text", weight="w")))
     path = tmp_path / "table.jsonl"

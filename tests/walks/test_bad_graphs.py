@@ -10,6 +10,7 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
+from pyarrow import parquet
 from scipy import sparse
 
 from gensim_tfw2v.walks import edge_arrays, sparse_matrices
@@ -86,6 +87,64 @@ def test_a_json_file_is_refused_with_the_call_that_reads_it(tmp_path):
         ValueError, match=r"pass a table, as in: pandas.read_json\(.*, lines=True\)"
     ):
         read_graph(path)
+
+
+@pytest.mark.parametrize(
+    ("weight", "kind"), [([b"x"], "binary"), ([[1.0]], "list<item: double>")], ids=str
+)
+def test_weights_of_a_type_without_numbers_are_refused(weight, kind):
+    with pytest.raises(ValueError, match=f"'w', is of type {kind}, but weights are numbers: conve"):
+        read_graph(pa.table({"a": ["x"], "b": ["y"], "w": weight}), weight="w")
+
+
+def test_a_csv_file_in_utf16_is_refused_with_a_cure_that_needs_no_option(tmp_path):
+    (tmp_path / "edges.csv").write_text("a,b\nc,d\n", "utf-16")
+    cure = "looks like UTF-16: .*. Edges are read without options: read the file with pandas.read_c"
+    with pytest.raises(ValueError, match=rf"edges\.csv: {cure}"):
+        read_graph(tmp_path / "edges.csv")
+
+
+@pytest.mark.parametrize("name", ["edges.csv", "edges.parquet"])
+def test_columns_of_the_same_name_are_refused(tmp_path, name):
+    path = tmp_path / name
+    if name == "edges.csv":
+        path.write_text("protein,protein,score\n1,2,3\n2,3,1\n")
+    else:
+        columns = [pa.array([1, 2]), pa.array([2, 3]), pa.array([3, 1])]
+        parquet.write_table(pa.table(columns, ["protein", "protein", "score"]), path)
+    with pytest.raises(ValueError, match=rf"{name}: has 2 columns 'protein', .*: rename them; its"):
+        read_graph(path)
+
+
+def test_columns_of_the_same_name_that_are_not_read_are_ignored(tmp_path):
+    (tmp_path / "edges.csv").write_text("score,score,source,target\n5,6,a,b\n")
+    assert read_graph(tmp_path / "edges.csv").names == ["a", "b"]
+
+
+@pytest.mark.parametrize("column", ["source", "target", "kind"])
+@pytest.mark.parametrize("numbers", ["1.parquet", "2.parquet"])
+def test_files_of_a_folder_with_strings_and_with_integers_are_refused(tmp_path, column, numbers):
+    for name in ("1.parquet", "2.parquet"):
+        frame = pd.DataFrame({"source": ["a"], "target": ["b"], "kind": ["k"]})
+        if name == numbers:
+            frame[column] = [1]
+        parquet.write_table(pa.Table.from_pandas(frame), tmp_path / name)
+    types = ["int64", "(large_)?string"]
+    first, second = types if numbers == "1.parquet" else types[::-1]
+    message = rf"2\.parquet: column '{column}' is of type {second}, but of type {first} in .*1\.par"
+    with pytest.raises(ValueError, match=message):
+        read_graph(tmp_path, relation="kind")
+
+
+def test_a_folder_of_lists_of_edges_is_refused_with_advice_for_graphs(tmp_path):
+    folder = tmp_path / "edges"
+    (folder / "more").mkdir(parents=True)
+    (folder / "more/1.parquet").touch()
+    with pytest.raises(ValueError, match=r"1 subfolder \(more\): pass one of them, or move the ta"):
+        read_graph(folder)
+    (folder / "1.txt").write_text("a b\n")
+    with pytest.raises(ValueError, match=r"1\.txt: is not a table, .*: join lists of edges to one"):
+        read_graph(folder)
 
 
 def test_files_of_a_folder_with_different_columns_are_refused(tmp_path):

@@ -6,6 +6,7 @@ import codecs
 import gzip
 import os
 import threading
+import warnings
 from pathlib import Path
 
 import numpy as np
@@ -157,6 +158,17 @@ def test_a_text_that_is_no_list_of_edges_is_refused(tmp_path, monkeypatch, text,
     with pytest.raises(ValueError, match=message) as error:
         read_graph(path)
     assert str(path) in str(error.value) or "but no edges of a weight" in message
+
+
+def test_a_weight_at_which_numpy_stops_with_a_warning_is_refused(tmp_path, monkeypatch):
+    def fromstring(*_, **__):
+        """Read the numbers of the text below as NumPy 1.26 does."""
+        warnings.warn("text could not be read to its end", DeprecationWarning, stacklevel=2)
+        return np.array([1.0, 3.0])
+
+    monkeypatch.setattr(np, "fromstring", fromstring)
+    with pytest.raises(ValueError, match="line 2, has the weight '3x', which is not a finite num"):
+        read_graph(write(tmp_path, "a b 1\nb c 3x\n"))
 
 
 @pytest.mark.parametrize("weight", ["w", "weight"])

@@ -314,6 +314,49 @@ def test_a_wrong_weight_of_networkx_or_igraph_names_the_edge(value):
         read_graph(fake_igraph(weight=[1, 1, value]))
 
 
+@pytest.mark.parametrize("index", ["", " ", "Unnamed: 0"])
+@pytest.mark.parametrize("suffix", [".csv", ".tsv", ".parquet"])
+def test_a_column_without_a_name_is_no_end_of_edges(tmp_path, index, suffix):
+    path = tmp_path / f"edges{suffix}"
+    edges = pd.DataFrame({index: [7, 8], "u": [1, 2], "v": [2, 3]})
+    if suffix == ".parquet":
+        edges.to_parquet(path)
+    else:
+        edges.to_csv(path, sep="," if suffix == ".csv" else "\t", index=False)
+    named = int if suffix == ".parquet" else str
+    assert sorted(read_graph(path).names) == [named(1), named(2), named(3)]
+    assert sorted(read_graph(edges).names) == [1, 2, 3]
+
+
+def test_a_column_without_a_name_is_an_end_if_only_one_other_remains(tmp_path):
+    path = tmp_path / "edges.csv"
+    path.write_text(",neighbour\n1,2\n2,3\n")
+    assert listed_arcs(read_graph(path)) == {
+        "1": [("2", 1)],
+        "2": [("1", 1), ("3", 1)],
+        "3": [("2", 1)],
+    }
+
+
+@pytest.mark.parametrize(
+    "weights", [" 0.5,2", "+0.5, 2.0", "5e-1 , +2"], ids=["blank", "plus", "exponent"]
+)
+def test_weights_of_a_csv_file_may_have_blanks_and_signs(tmp_path, weights):
+    path = tmp_path / "edges.csv"
+    first, second = weights.split(",")
+    path.write_text(f"ann,bob,{first}\nbob,cid,{second}\n")
+    assert listed_arcs(read_graph(path)) == {
+        "ann": [("bob", 0.5)],
+        "bob": [("ann", 0.5), ("cid", 2)],
+        "cid": [("bob", 2)],
+    }
+
+
+def test_weights_may_be_integers_that_floats_round():
+    graph = read_graph(pa.table({"a": [1], "b": [2], "w": [2**53 + 1]}), weight="w")
+    assert graph.weights.tolist() == [2.0**53] * 2
+
+
 def test_a_folder_of_tables_is_one_graph(tmp_path):
     write_table(tmp_path / "1.parquet", [Edge("a", "b", 2.0)])
     write_table(tmp_path / "2.parquet", [Edge("b", "c", 3.0)])

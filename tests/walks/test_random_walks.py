@@ -245,6 +245,9 @@ def test_checkpoint_of_other_walks_is_refused(walks, edge_list, tmp_path):
         ({"q": -1}, ValueError, "q must be above 0, got -1"),
         ({"q": float("nan")}, ValueError, "q must be a finite number"),
         ({"p": "x"}, TypeError, "p must be a finite number"),
+        ({"p": 1e10}, ValueError, r"p=1e\+10 and q=1 .*: choose both, and p / q, from 0.001 to"),
+        ({"q": 1e-4}, ValueError, "p=1 and q=0.0001 are too far from 1 or from each other"),
+        ({"p": 0.1, "q": 101}, ValueError, "p=0.1 and q=101 are too far from 1 or from each"),
         ({"restart": 1}, ValueError, "restart must be a probability below 1, got 1"),
         ({"restart": -0.1}, ValueError, "restart must be at least 0, got -0.1"),
         ({"extend": True}, ValueError, "extend=True has no effect"),
@@ -257,6 +260,17 @@ def test_checkpoint_of_other_walks_is_refused(walks, edge_list, tmp_path):
 def test_invalid_options_are_refused(edge_list, options, error, message):
     with pytest.raises(error, match=message):
         RandomWalks(edge_list, **options)
+
+
+@pytest.mark.parametrize(
+    ("p", "q"), [(1000, 1), (1000, 1000), (0.001, 1), (1, 0.001), (0.1, 100), (10, 0.01)]
+)
+@pytest.mark.parametrize("weight", [None, "w"])
+def test_walks_with_the_most_different_factors_leave_a_node_with_one_edge(p, q, weight, tmp_path):
+    path = tmp_path / "star.tsv"
+    path.write_text("source\ttarget\tw\na\tb\t1\na\tc\t2\na\td\t3\n")
+    nodes = RandomWalks(path, 3, 30, p=p, q=q, weight=weight).sample()
+    assert nodes.shape == (12, 30) and (nodes >= 0).all()
 
 
 def test_documents_are_refused(walks):

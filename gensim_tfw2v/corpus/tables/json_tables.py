@@ -52,7 +52,8 @@ class _JsonTable:
     def column_type(self, column: str) -> Any:
         """Return pyarrow's type of a column, from its first value that is not null or empty.
 
-        Returns None if no record has the column.
+        Returns the type of nulls, or of lists of nulls, if there is no such value, and None if no
+        record has the column.
         """
         import pyarrow as pa
 
@@ -68,7 +69,10 @@ class _JsonTable:
                 raise ValueError(f"{location}: {quoted(value)}: {error}") from None
             if not pa.types.is_null(value_type) and value_type != pa.list_(pa.null()):
                 return value_type
-            kind = pa.list_(pa.string()) if isinstance(value, list) else kind or pa.string()
+            if isinstance(value, list):
+                kind = pa.list_(pa.null())
+            elif kind is None:
+                kind = pa.null()
         return kind
 
     def batches(self, column: str, kind: Any) -> Iterator[Any]:

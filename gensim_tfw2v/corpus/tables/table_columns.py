@@ -91,18 +91,35 @@ def naming(path: str) -> Iterator[None]:
         raise ValueError(f"{path}: {error}") from error
 
 
+class _MissingColumn(ValueError):
+    """Error of a table that lacks a column."""
+
+
 def find_types(paths: list[str], column: TableColumn) -> dict[str, Any]:
     """Return pyarrow's type as which the column is read from each file, by path.
+
+    A file in which the column has no values, or in which no JSON object has it, is of the type of
+    the other files.
 
     Raises
     ------
     ValueError
         If the column is missing or can't be a corpus.
     """
-    types = {}
+    stored = dict[str, Any]()
+    missing = list[_MissingColumn]()
     for path in paths:
         with naming(path):
-            types[path] = _find_type(path, column)
+            try:
+                stored[path] = _find_type(path, column)
+            except _MissingColumn as error:
+                if not _is_json(path):
+                    raise
+                stored[path] = pa.null()
+                missing.append(error)
+    if len(missing) == len(paths):
+        raise missing[0]
+    types = _fill_types(stored, column)
     texts = [path for path, kind in types.items() if is_text(kind)]
     for path in texts:  # the first file with cells that aren't blank decides for all files
         with naming(path):
@@ -123,27 +140,70 @@ def find_types(paths: list[str], column: TableColumn) -> dict[str, Any]:
     return types
 
 
+def _fill_types(stored: dict[str, Any], column: TableColumn) -> dict[str, Any]:
+    """Return the types of files; a file without values gets the type of one that has some.
+
+    A file of empty lists only gets a type of lists, by default of strings. If no file has values,
+    JSON files are read as strings. A binary table is then refused, because its type is not one of
+    a corpus.
+    """
+    known = [kind for kind in stored.values() if not _lacks_values(kind)]
+    types = stored.copy()
+    for path, kind in stored.items():
+        if not _lacks_values(kind):
+            continue
+        if not known and not _is_json(path):
+            raise ValueError(
+                f"{path}: column {quoted(column.name)} is of type {kind}; {_cure(kind)}"
+            )
+        if items_of(kind) is None:
+            types[path] = known[0] if known else pa.string()
+        else:
+            lists = [kind for kind in known if items_of(kind) is not None]
+            types[path] = lists[0] if lists else pa.list_(pa.string())
+    return types
+
+
+def _lacks_values(kind: Any) -> bool:
+    """Return whether a type is that of a column of nulls, or of lists of nulls."""
+    items = items_of(kind)
+    return bool(pa.types.is_null(kind if items is None else items))
+
+
+def _is_json(path: str) -> bool:
+    """Return whether a table is JSON, whose objects may lack a key."""
+    table_format = find_format(path)
+    return table_format is not None and table_format.name.startswith("JSON")
+
+
 def find_column_type(path: str, column: TableColumn) -> Any:
-    """Return the type of a column as a file stores it; raise a ValueError if it is missing."""
+    """Return the type of a column as a file stores it.
+
+    Raises
+    ------
+    ValueError
+        If the file lacks the column, or has several of this name.
+    """
     table = open_table(path, column.options)
     n_columns = table.names.count(column.name)
     kind = table.column_type(column.name) if n_columns < 2 else None
     if kind is None:
         has = f"has {n_columns or 'no'} column{'s' * (n_columns > 1)} {quoted(column.name)}"
         hint = table.hint() if hasattr(table, "hint") and not n_columns else ""
-        raise ValueError(f"{path}: {has}; its columns are: {_shorten(table.names)}{hint}")
+        raise _MissingColumn(f"{path}: {has}; its columns are: {_shorten(table.names)}{hint}")
     return kind
 
 
 def _find_type(path: str, column: TableColumn) -> Any:
     """Return the type of a column as a file stores it; raise a ValueError if it can't be a corpus.
 
-    The type is text even if cells of text will be parsed as lists.
+    The type is text even if cells of text will be parsed as lists. It may lack values.
     """
     kind = find_column_type(path, column)
-    if is_text(kind):
+    if is_text(kind) or pa.types.is_null(kind):
         return kind
-    if not is_text(items_of(kind)) and not is_integer(items_of(kind)):
+    items = items_of(kind)
+    if not is_text(items) and not is_integer(items) and not _lacks_values(kind):
         raise ValueError(f"column {quoted(column.name)} is of type {kind}; {_cure(kind)}")
     if column.options.lists is not None:
         raise ValueError(
@@ -170,7 +230,8 @@ def read_column(path: str, column: TableColumn, kind: Any) -> Iterator[Any]:
     with naming(path):
         table = open_table(path, column.options)
         if column.options.lists is None:
-            yield from table.batches(column.name, kind)
+            for batch in table.batches(column.name, kind):
+                yield pa.nulls(len(batch), kind) if _lacks_values(batch.type) else batch
             return
         n_rows = 0
         for cells in table.batches(column.name, pa.string()):

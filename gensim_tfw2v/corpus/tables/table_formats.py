@@ -24,7 +24,8 @@ COMMON_OPTIONS = frozenset({"lists", "recursive"})
 # A brace, a key in quotes and a colon: no sentence begins like this.
 _OBJECT = re.compile(rb'(?:\xef\xbb\xbf)?\s*\{\s*"(?:[^"\\]|\\.)*"\s*:', re.DOTALL)
 _RECORDS = re.compile(rb'(?:\xef\xbb\xbf)?\s*\[\s*\{\s*"(?:[^"\\]|\\.)*"\s*:', re.DOTALL)
-_ARROW = re.compile(rb"ARROW1\0\0|\xff{4}..\0\0[\4-\x40]\0\0\0", re.DOTALL)  # Arrow file or stream
+# An Arrow file, or a stream: a mark, the size of a schema below 16 MiB, and a small offset in it.
+_ARROW = re.compile(rb"ARROW1\0\0|\xff{4}...\0[\4-\x40]\0\0\0", re.DOTALL)
 _ORC = re.compile(rb"ORC.{,99}[\x00-\x08]", re.DOTALL)  # a text may begin with ORC, too
 
 

@@ -10,7 +10,7 @@ from gensim_tfw2v.corpus.sentence_weights import is_weight, weight_error
 from gensim_tfw2v.corpus.tables.csv_tables import CsvTable
 from gensim_tfw2v.corpus.tables.table_columns import find_column_type, naming, open_table
 from gensim_tfw2v.corpus.tables.table_options import TableColumn
-from gensim_tfw2v.messages import quoted
+from gensim_tfw2v.messages import number, quoted
 
 try:
     import pyarrow as pa
@@ -73,7 +73,7 @@ def _read_weights(path: str, column: TableColumn) -> Iterator[NDArray[np.float32
     n_rows = 0
     with naming(path):
         for cells in open_table(path, column.options).batches(column.name, pa.float64()):
-            values = _to_floats(cells)
+            values = to_floats(cells)
             if not (is_valid := is_weight(values)).all():
                 row = int(np.argmin(is_valid))
                 cell = cells[row].as_py()
@@ -83,21 +83,24 @@ def _read_weights(path: str, column: TableColumn) -> Iterator[NDArray[np.float32
             n_rows += len(cells)
 
 
-def _to_floats(cells: Any) -> NDArray[np.float64]:
-    """Return numbers, or cells of text, as floats: NaN for nulls and for texts of no number."""
-    if pa.types.is_string(cells.type):
+def to_floats(cells: Any) -> NDArray[np.float64]:
+    """Return numbers, or cells of text, as floats: NaN for nulls and for texts of no number.
+
+    Blanks around a number are left out. Cells of other types raise pyarrow's errors.
+    """
+    if pa.types.is_string(cells.type) or pa.types.is_large_string(cells.type):
         cells = compute.utf8_trim_whitespace(cells)
         try:
             cells = cells.cast(pa.float64())
         except pa.ArrowInvalid:
-            cells = pa.array([_to_float(cell) for cell in cells], pa.float64())
+            cells = pa.array(map(_to_float, cells.to_pylist()), pa.float64())
     numbers = cells.cast(pa.float64(), safe=False)
     return compute.fill_null(numbers, np.nan).to_numpy(zero_copy_only=False)
 
 
-def _to_float(cell: Any) -> float | None:
+def _to_float(cell: str | None) -> float | None:
+    """Return the number in a cell, which may have a plus sign, unlike pyarrow's numbers."""
     try:
-        number: float | None = cell.cast(pa.float64()).as_py()
-    except pa.ArrowInvalid:
+        return number(cell or "")
+    except ValueError:
         return None
-    return number
