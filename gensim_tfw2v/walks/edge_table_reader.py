@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 
 from gensim_tfw2v.corpus.tables.table_columns import is_integer, is_text
 from gensim_tfw2v.corpus.tables.table_weights import to_floats
+from gensim_tfw2v.edge_columns import is_number
 from gensim_tfw2v.messages import quoted
 from gensim_tfw2v.walks.csr_graph import (
     CsrGraph,
@@ -15,7 +16,6 @@ from gensim_tfw2v.walks.csr_graph import (
     find_invalid_weight,
     weight_message,
 )
-from gensim_tfw2v.walks.edge_columns import is_number
 from gensim_tfw2v.walks.edge_tables import EdgeTable
 from gensim_tfw2v.walks.node_names import TextNames, number_integers
 
