@@ -1175,11 +1175,12 @@ class TFWord2Vec(StoredWord2Vec):
             is_same = source is state.source
             if isinstance(source, Path):  # made again in each epoch
                 is_same = source == state.source
-            if not is_same:
-                raise RuntimeError(
-                    "an overridden _train_epoch passes a different corpus than in the first epoch, "
-                    "but train() reads a corpus only once: pass the same object in each epoch, or "
-                    "call train() for each corpus"
+            if not is_same and state.source is not None:
+                state.source = None  # one warning is enough
+                logger.warning(
+                    "an overridden _train_epoch passes another object as the corpus than in the "
+                    "first epoch, but train() reads a corpus only once, so all epochs train on the "
+                    "first one; call train() for each corpus if they differ"
                 )
             state.training.renew()
         else:
