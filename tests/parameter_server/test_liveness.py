@@ -202,7 +202,7 @@ def test_first_job_may_take_hours_and_a_copy_of_rows_may_not(answers):
 def test_time_in_which_the_process_is_stopped_is_not_silence(answers, monkeypatch):
     monitor, missing = answers
     missing.add(PS)
-    times = iter([1e6, 1e6 + 1])
+    times = iter([1e6, 1e6 + 3600])
     monkeypatch.setattr(running_clock, "time", SimpleNamespace(monotonic=lambda: next(times)))
     with monitor.busy():
         monitor.check()
