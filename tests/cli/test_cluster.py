@@ -1,6 +1,7 @@
 """``tfw2v cluster`` with real tasks, and a training that is killed."""
 
 import json
+import logging
 import os
 import re
 import signal
@@ -230,6 +231,12 @@ def test_training_that_ends_during_an_interrupt_reports_success(monkeypatch):
 def test_verbose_is_forwarded_to_the_training(monkeypatch):
     commands = []
     monkeypatch.setattr(cluster_commands, "supervise", commands.append)
+    monkeypatch.setattr(logging, "basicConfig", lambda **_: None)
+    package_logger = logging.getLogger("gensim_tfw2v")
+    level = package_logger.level
     app = typer.main.get_command(cluster_commands.app)
-    app(["local", "-v", "--", "train", LEE, "-o", "m"], standalone_mode=False)
+    try:
+        app(["local", "-v", "--", "train", LEE, "-o", "m"], standalone_mode=False)
+    finally:
+        package_logger.setLevel(level)  # other tests run in this process
     assert "--verbose" in commands[0]

@@ -68,7 +68,7 @@ def test_each_item_counts_once_with_killed_and_hung_workers(monkeypatch, caplog)
     disturbance = Disturbance(monkeypatch, 2, range(5, 7))
     model = trained(cluster="local:ps=1,worker=2", callbacks=[disturbance])
     assert disturbance.killed and disturbance.still
-    assert caplog.text.count("ended with signal 9; its log") == 1
+    assert caplog.text.count("ended with signal 9") == 1
     alone = trained()
     # a missing or duplicate item would change the loss
     np.testing.assert_allclose(model.mean_losses, alone.mean_losses, rtol=1e-4)
