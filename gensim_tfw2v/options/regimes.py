@@ -45,8 +45,6 @@ class RegimeOptions:
         Whether an epoch is one evaluation of the loss of the whole corpus and its gradient.
     sample_share : float
         Fraction of the corpus that a model is trained on per epoch.
-    alpha_factor : float
-        Factor by which the learning rate of the option `alpha` is multiplied for training.
     kinds : dict
         Checks of the regime's options, by their names.
     """
@@ -58,7 +56,6 @@ class RegimeOptions:
     workers_overlap = False
     is_batch = False
     sample_share = 1.0
-    alpha_factor = 1.0
     kinds: ClassVar[dict[str, Kind]] = {}
 
     def __post_init__(self) -> None:
@@ -273,14 +270,6 @@ class SubModels(RegimeOptions):
     def sample_share(self) -> float:  # type: ignore[override]
         """Fraction of the corpus in a sample; see `RegimeOptions`."""
         return 1 / self.models if self.sampling == "equal" else self.samples().rate
-
-    @property
-    def alpha_factor(self) -> float:  # type: ignore[override]
-        """Factor on the learning rates of a sub-model, which has fewer updates than one model.
-
-        See "Learning rate" in docs/regimes/sub-models.md.
-        """
-        return self.models ** (2 / 3)
 
     def unit_entries(self, n_entries: int, step_tokens: Callable[[], float]) -> int:
         """Enlarge units so that a unit's sample has `n_entries`; see `RegimeOptions`."""

@@ -72,7 +72,7 @@ class SubModelTraining(Training):
         alpha = self._model.alpha
         n_models = options.models
         scaled_tasks = [
-            [task._replace(alphas=sub_model_alphas(task.alphas, alpha, options)) for task in tasks]
+            [task._replace(alphas=sub_model_alphas(task.alphas, alpha, n_models)) for task in tasks]
             for tasks in epoch_tasks
         ]
         self._trained_indices.update(
@@ -151,7 +151,7 @@ class SubModelTraining(Training):
 
 
 def sub_model_alphas(
-    alphas: tuple[float, float], alpha: float, options: SubModels
+    alphas: tuple[float, float], alpha: float, n_models: int
 ) -> tuple[float, float]:
     """Return the learning rates of one of N sub-models at the start and at the end of a unit.
 
@@ -161,11 +161,11 @@ def sub_model_alphas(
     "Averaging Weights Leads to Wider Optima and Better Generalization"). See "Learning rate" in
     docs/regimes/sub-models.md.
     """
-    if options.models == 1:
+    if n_models == 1:
         return alphas
 
     def enlarge(rate: float) -> float:
-        return options.alpha_factor * (FINAL_SHARE * alpha + (1 - FINAL_SHARE) * rate)
+        return n_models ** (2 / 3) * (FINAL_SHARE * alpha + (1 - FINAL_SHARE) * rate)
 
     first, last = alphas
     return enlarge(first), enlarge(last)
