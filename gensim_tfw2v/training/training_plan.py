@@ -101,13 +101,12 @@ class Plan:
         sub-models are not taken into account: on 66 million words, 5 sub-models that were trained
         in blocks had better vectors than by windows, in half the time.
         """
-        if self.shares_rows:
+        if self.shares_rows or not self.regime.adapts_alpha:
             return self.options.alpha
-        if self.regime.adapts_alpha:
-            from gensim_tfw2v.graph.step_shape import DEFAULT_ALPHA
 
-            return DEFAULT_ALPHA
-        return self.options.alpha
+        from gensim_tfw2v.graph.step_shape import DEFAULT_ALPHA
+
+        return DEFAULT_ALPHA
 
     @cached_property
     def problem(self) -> Problem:
