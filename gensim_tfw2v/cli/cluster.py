@@ -301,9 +301,10 @@ def parse_training(context: typer.Context) -> tuple[list[str], dict[str, Any]]:
         [*context.args[1:], *_forwarded_options(context)], _trainings, "tfw2v train"
     )
     # standard input of the training is a pipe of this process, even if that of this one is a file
-    if is_stream(values["corpus"]) or str(values["corpus"]).startswith(DESCRIPTOR_PATHS):
+    corpus = Path(values["corpus"])  # a string with the lowest version of Typer
+    if is_stream(corpus) or str(corpus).startswith(DESCRIPTOR_PATHS):
         raise BadInput(
-            f"{values['corpus']}: a stream cannot be read again when a training restarts; write "
+            f"{corpus}: a stream cannot be read again when a training restarts; write "
             "the text to a file (or run: tfw2v train - --cluster local:ps=1,worker=2)"
         )
     return arguments, values

@@ -8,7 +8,6 @@ import sys
 import numpy as np
 import pytest
 from gensim.models import Word2Vec
-from gensim.test.utils import datapath
 
 from gensim_tfw2v.training import folder_lock
 from gensim_tfw2v.training.checkpoints import Checkpoints
@@ -18,6 +17,36 @@ from gensim_tfw2v.training.folder_lock import lock_folder
 NO_LOCKS = """
 #include <errno.h>
 int flock(int file, int operation) { (void)file; (void)operation; errno = ENOSYS; return -1; }
+"""
+
+#: Program that trains with checkpoints. At the start of each epoch, it waits until the other one
+#: trains, too; otherwise, one of them might resume from the last checkpoint of the other.
+PROGRAM = """
+import sys
+import time
+from pathlib import Path
+
+from gensim.models.callbacks import CallbackAny2Vec
+from gensim.test.utils import datapath
+
+from gensim_tfw2v import TFWord2Vec
+
+
+class WaitForOther(CallbackAny2Vec):
+    def on_epoch_begin(self, model):
+        Path(f"{own}.trains").touch()
+        end = time.monotonic() + 120
+        while not Path(f"{other}.trains").exists():
+            assert time.monotonic() < end, "the other training has not started"
+            time.sleep(0.01)
+
+
+own, other, folder = sys.argv[1:]
+model = TFWord2Vec(
+    corpus_file=datapath("lee_background.cor"), epochs=60, vector_size=16, seed=1,
+    checkpoint_dir=folder, callbacks=[WaitForOther()],
+)
+model.save(own)
 """
 
 WARNING = "its file system has no locks, so nothing prevents a second training"
@@ -38,25 +67,22 @@ def without_locks(tmp_path):
 
 def test_equal_trainings_in_one_folder_delete_nothing_of_each_other(tmp_path, without_locks):
     folder = tmp_path / "checkpoints"
+    models = [tmp_path / name for name in ("one", "two")]
     trainings = [
         subprocess.Popen(
-            [
-                *(sys.executable, "-m", "gensim_tfw2v", "train", datapath("lee_background.cor")),
-                *("-o", str(tmp_path / name), "--epochs", "60", "--vector-size", "16"),
-                *("--seed", "1", "--checkpoint-dir", str(folder)),
-            ],
+            [sys.executable, "-c", PROGRAM, own, other, folder],
             env=without_locks, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True,
         )
-        for name in ("one", "two")
+        for own, other in (models, models[::-1])
     ]  # fmt: skip
-    for name, training in zip(("one", "two"), trainings, strict=True):
+    for model, training in zip(models, trainings, strict=True):
         _, error = training.communicate(timeout=300)
         assert training.returncode == 0, error
         assert error.count(WARNING) == 1
         assert "no checkpoint was written" not in error and "damaged" not in error
-        assert len(Word2Vec.load(str(tmp_path / name)).wv) > 1000
+        assert len(Word2Vec.load(str(model)).wv) > 1000
     names = {path.name for path in folder.iterdir() if path.is_dir()}
-    assert 3 <= len(names) <= 4  # the last two of each training, or one that both could use
+    assert len(names) == 4  # the last two of each training
     assert not any("unfinished" in name for name in names)
 
 
