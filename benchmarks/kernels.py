@@ -84,7 +84,7 @@ def markdown(document: Mapping[str, Any]) -> str:
         rows.append([objective, *figures])
     head = ["ns per token: drawing + training", *kernels]
     return page(
-        "CPU time of the kernels",
+        f"CPU time of the kernels: {document['machine']['cpu'].split()[0].removesuffix('(R)')}",
         QUESTION,
         METHOD,
         answer(document["fastest"], kernels),
@@ -117,7 +117,8 @@ def parser() -> argparse.ArgumentParser:
     add("--rounds", type=at_least(1), default=3, help="number of rounds; the fastest counts (3)")
     add("--objectives", nargs="+", default=[*OBJECTIVES], choices=OBJECTIVES, metavar="NAME")
     add("--kernels", nargs="+", metavar="NAME", help="all that this processor can run")
-    add("--out", type=Path, help="folder for kernels.json and kernels.md")
+    add("--out", type=Path, help="folder for NAME.json and NAME.md")
+    add("--name", default="kernels", help="name of the results (%(default)s)")
     return argument_parser
 
 
@@ -146,7 +147,7 @@ def main() -> None:
         text = markdown(document)
         print(text, flush=True)
         if args.out:
-            write(args.out / "kernels", document, text)
+            write(args.out / args.name, document, text)
 
 
 if __name__ == "__main__":

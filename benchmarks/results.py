@@ -22,7 +22,7 @@ from gensim.test.utils import datapath
 from benchmarks.command import existing_file, shared_parser
 from benchmarks.graphs.option import GRAPHS_OPTION
 from benchmarks.graphs.records import Task
-from benchmarks.machine import ROOT, version
+from benchmarks.machine import ROOT, cpu_model, version
 from benchmarks.report import notice, table
 from gensim_tfw2v.kernel.native import by_ctypes
 
@@ -46,6 +46,7 @@ class Study(NamedTuple):
     minutes: float  # approximate time on two cores
     needs: str = ""  # packages to be installed, separated by blanks
     kernel: str = ""  # instruction set of the kernel to train with; by default the processor's best
+    maker: str = ""  # of the processor, as its name begins, if the study compares processors
 
 
 # Packages, command lines and options that several studies below use.
@@ -57,6 +58,7 @@ SPEED = (
     "--seeds 3 --iterable-rounds 0 --no-quality"
 )
 SPEED_65M = "compare {large} --settings cbow100,sg100 --epochs 1 --iterable-rounds 0 {pairs}"
+KERNELS = "kernels {corpus} --rounds 2"
 GRID = "options {corpus} --processes 2 --records {records}"
 MERGINGS = ("concat", "pca", "alir")
 CLUSTER = "cluster=local:ps=2,worker=4"
@@ -67,7 +69,8 @@ STUDIES = (
     Study("speed-65m", SPEED_65M, 18, kernel="avx2"),
     Study("speed-avx512", f"{SPEED} --kernel avx2", 18, kernel="avx512"),
     Study("speed-65m-avx512", f"{SPEED_65M} --kernel avx2", 20, kernel="avx512bf16"),
-    Study("kernels", "kernels {corpus} --rounds 2", 25),
+    Study("kernels", KERNELS, 25, maker="Intel"),
+    Study("kernels-amd", KERNELS, 25, maker="AMD"),
     Study("threads", "threads {corpus}", 30),
     Study("slowdowns", "slowdowns {corpus}", 30),
     Study("options", GRID, 90),
@@ -172,13 +175,15 @@ def graphs_option(tasks: Sequence[Task]) -> list[str]:
 
 
 def describe_lack(study: Study, args: argparse.Namespace) -> str | None:
-    """Return what a study needs and lacks: packages, an option, or a kernel; None if it can run."""
+    """Return what a study needs and lacks, such as packages or an option; None if it can run."""
     if absent := [package for package in study.needs.split() if version(package) is None]:
         return f"pip install {' '.join(absent)}"
     if "{graphs}" in study.command and not args.graphs:
         return "--graphs EDGES LABELS P Q"
     if study.kernel and study.kernel not in by_ctypes.kernel_names():
         return f"a processor that can use the kernel {study.kernel}"
+    if not cpu_model().startswith(study.maker):
+        return f"a processor of {study.maker}"
     return None
 
 
