@@ -32,7 +32,7 @@ class Engine(NamedTuple):
 
 
 class Task(NamedTuple):
-    """A training to run. The trainings of a round run directly after each other."""
+    """Planned training run. The runs of a round follow each other directly."""
 
     engine: Engine
     setting: str
@@ -86,7 +86,7 @@ def engines(args: argparse.Namespace) -> list[Engine]:
 
 
 def tasks(args: argparse.Namespace, settings: dict[str, dict[str, Any]]) -> Iterator[Task]:
-    """Yield the trainings of all settings and rounds, in order.
+    """Yield the training runs of all settings and rounds, in order.
 
     A round has each engine at most once. Each round starts with the engine after the one with which
     the previous round started, so that no engine always runs first.
@@ -155,7 +155,7 @@ def parser() -> argparse.ArgumentParser:
 
 
 def main() -> None:
-    """Run all trainings; after each, write the results so far."""
+    """Make all training runs; after each, write the results so far."""
     args = parser().parse_args()
     common: dict[str, Any] = {"window": 5, "negative": 5, "sample": 1e-3, "min_count": 5}
     for options in args.option:

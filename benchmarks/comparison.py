@@ -285,7 +285,7 @@ def markdown(document: Mapping[str, Any]) -> str:
     kernel = next((name for name in engines if name.count(" ") == 1 and name.endswith("avx2")), "")
     method = (
         f"Each engine trained on {corpus['words']:,} words with {common}, and with the "
-        f"seeds {seeds}, one per round. Each training ran in a new process"
+        f"seeds {seeds}, one per round. Each training run used a new process"
         f"{', bound to as many cores as threads' if document.get('pinned') else ''}. In a round, "
         "the engines ran directly after each other, in an order that changed from round to round. "
         "Ratios compare runs of the same round, so a machine that is slower for a while changes "

@@ -39,7 +39,7 @@ REFERENCE = Path(__file__).with_name("reference_speeds.json")
 
 
 def record() -> None:
-    """Write `REFERENCE`: median words/s of trainings without a cluster."""
+    """Write `REFERENCE`: median words/s of training without a cluster."""
     document = results("speed-avx512")
     speeds = {
         setting: median(
@@ -69,8 +69,8 @@ def fit() -> Fit:
     """Fit the costs to the committed results.
 
     The costs per word and per dimension are those of the line through the times per word for
-    D = 100 and D = 300. These times include the start of a training of one epoch, which takes
-    hardly any time of a long training. So they are scaled to the speed of threads in the study
+    D = 100 and D = 300. These times include the start of a training run of one epoch, which
+    takes hardly any time of a long run. So they are scaled to the speed of threads in the study
     "scaling", which leaves out the first epoch.
     """
     reference, scaling = reference_speeds(), results("scaling")

@@ -54,7 +54,7 @@ LENGTH = 40
 
 
 class Run(NamedTuple):
-    """Results of a training from one form of the corpus."""
+    """Results of a training run from one form of the corpus."""
 
     form: str
     round: int

@@ -1,4 +1,4 @@
-"""One training of a gensim class or of a class of this package, measured in its own process."""
+"""One training run of a gensim class or of a class of this package, measured in its own process."""
 
 import os
 import pkgutil

@@ -36,7 +36,7 @@ Scores are Spearman correlations with human ratings of word pairs: of pairs with
 
 CELLS = "– means that a word had no vector yet."
 
-#: Scores of one training, before and after it has trained on the second half: {when: {pairs:
+#: Scores of one training run, before and after it has trained on the second half: {when: {pairs:
 #: score}}.
 Scores = dict[str, dict[str, float | None]]
 

@@ -1,4 +1,4 @@
-"""Record of one training of `benchmarks.compare`, and records read from results."""
+"""Record of one training run of `benchmarks.compare`, and records read from results."""
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields
@@ -12,7 +12,7 @@ REFERENCE = "gensim corpus_file"
 
 @dataclass(frozen=True)
 class Run:
-    """Results of one training. Times are in seconds, memory is in bytes."""
+    """Results of one training run. Times are in seconds, memory is in bytes."""
 
     engine: str  # name of the engine, as shown in tables
     setting: str  # name of the setting, such as "sg100"

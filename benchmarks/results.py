@@ -29,7 +29,7 @@ from gensim_tfw2v.kernel.native import by_ctypes
 #: Folder of the results.
 RESULTS = ROOT / "docs/benchmarks"
 
-#: Folder for incomplete results, and for records of the single trainings of the grids of options.
+#: Folder for incomplete results, and for records of single training runs of the grids of options.
 PARTIAL = ROOT / "runs/results"
 
 
@@ -37,8 +37,8 @@ class Study(NamedTuple):
     """A command that writes NAME.json and NAME.md.
 
     In its arguments, ``{corpus}``, ``{large}`` and ``{lee}`` are texts, ``{records}`` is the folder
-    of the grids' trainings, and ``{pairs}`` and ``{graphs}`` stand for the options ``--eval`` and
-    ``--graphs`` with their values.
+    of the grids' training runs, and ``{pairs}`` and ``{graphs}`` stand for the options ``--eval``
+    and ``--graphs`` with their values.
     """
 
     name: str

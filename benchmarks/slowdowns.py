@@ -79,7 +79,7 @@ LENGTH = 40
 
 
 class Run(NamedTuple):
-    """Results of a training of one variant; times in seconds per word."""
+    """Results of a training run of one variant; times in seconds per word."""
 
     variant: str
     sg: int

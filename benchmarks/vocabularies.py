@@ -65,7 +65,7 @@ class Counting(NamedTuple):
 
 
 class Training(NamedTuple):
-    """Results of a training on a cluster: peaks of memory in bytes by the kind of process."""
+    """Results of a training run on a cluster: peaks of memory in bytes by the kind of process."""
 
     words: int
     size: int
@@ -205,7 +205,7 @@ def counting_table(runs: Sequence[Counting]) -> str:
 
 
 def training_table(runs: Sequence[Training]) -> str:
-    """Return the table of trainings on clusters."""
+    """Return the table of training runs on clusters."""
     rows = []
     for run in runs:
         shard = 8 * run.words * run.size / run.n_ps

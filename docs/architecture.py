@@ -78,7 +78,7 @@ def modules() -> str:
 
 
 def walk(steps: str) -> str:
-    """Return the table of the modules that a training enters, from what the walk prints."""
+    """Return the table of the modules that a training run enters, from what the walk prints."""
     names = dict.fromkeys(re.findall(r"^([\w/]+):", steps, re.MULTILINE))
     paths = [PACKAGE / f"{name}.py" for name in names]
     return _table("module", [(link(path), summary(path)) for path in paths])

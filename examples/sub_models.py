@@ -2,7 +2,7 @@
 
 Run it with ``python examples/sub_models.py``; the corpus, 300 news texts, comes with gensim. It
 prints how many words are in all sub-models and how many in fewer, and the neighbours of three
-words: first for sub-models of one training, then for two models trained separately.
+words: first for sub-models of one training run, then for two models trained separately.
 """
 
 from typing import Any

@@ -1,7 +1,7 @@
 """Lazy import of TensorFlow, without its start-up messages, after a check of its version.
 
 Every module that needs TensorFlow uses ``from gensim_tfw2v._tensorflow import tf``. A module that
-is also imported for trainings without TensorFlow must use `tf` only inside functions.
+is also imported for training without TensorFlow must use `tf` only inside functions.
 """
 
 import contextlib

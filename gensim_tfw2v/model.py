@@ -171,9 +171,9 @@ class TFWord2Vec(StoredWord2Vec):
     min_alpha : float, default 0.0001
         Learning rate at the end of training, any finite number. The learning rate falls linearly
         from `alpha` to `min_alpha`. If `min_alpha` is not below `alpha`, the learning rate is
-        `min_alpha` during the whole training. With `corpus_file` and N workers, the learning rate
-        falls in steps, as in gensim: within an epoch, it falls by only 1 / N of its decrease per
-        epoch, and by the rest before the next epoch.
+        `min_alpha` throughout training. With `corpus_file` and N workers, the learning rate falls
+        in steps, as in gensim: within an epoch, it falls by only 1 / N of its decrease per epoch,
+        and by the rest before the next epoch.
     epochs : int, default 5
         Number of passes over the corpus, from 1 up. Small corpora need more epochs than large ones,
         for example about 20 for some tens of thousands of words.
@@ -270,11 +270,11 @@ class TFWord2Vec(StoredWord2Vec):
         four times as much. If the TensorFlow fallback trains instead of the compiled kernels,
         ``"int8"`` means ``"bfloat16"``.
     checkpoint_dir : str or path, optional
-        Folder for checkpoints. If the folder contains a checkpoint of the same training, `train`
-        resumes from this checkpoint, so after a crash, you only have to run the program again. (To
-        find out whether it is the same training, corpus, vocabulary and options are compared.) The
-        numbers of workers, threads and ps tasks may be different in the second run. But with
-        `deterministic`, both runs must be on a cluster, or both without one.
+        Folder for checkpoints. If the folder contains a checkpoint of the same training run,
+        `train` resumes from this checkpoint, so after a crash, you only have to run the program
+        again. (Corpus, vocabulary and options are compared to find out whether it is the same run.)
+        The numbers of workers, threads and ps tasks may be different the second time. But with
+        `deterministic`, train on a cluster both times, or without one both times.
     checkpoint_minutes : float, default 10.0
         Minutes between checkpoints, above 0. Besides, there is a checkpoint after each epoch; with
         ``float("inf")``, there are only these. On a cluster, checkpoints are kept in memory even
@@ -285,7 +285,7 @@ class TFWord2Vec(StoredWord2Vec):
         Folder to which `train` writes what TensorBoard shows: the loss, the learning rate, the
         speed, neighbours of some words, the vectors for TensorBoard's projector, and the CPU time,
         memory and network traffic of each process. To set further options, pass a `TensorBoardLog`.
-        Use a separate folder for each training.
+        Use a separate folder for each training run.
     progress : bool, optional
         Whether to show on stderr the progress of counting words, of starting a cluster and of
         training. By default, progress is shown on terminals and in notebooks.
@@ -335,7 +335,7 @@ class TFWord2Vec(StoredWord2Vec):
         Results of the last `EarlyStopping`. Without one, `history` is empty, and the other two are
         None.
     kernel : str, optional
-        Instruction set of the kernel that a `deterministic` training used, such as ``"avx2"``.
+        Instruction set of the kernel that `deterministic` training used, such as ``"avx2"``.
     traffic : Traffic, optional
         Bytes that were sent, repeated work units, staleness and times of the last `train`, if it
         was on a cluster or with a `regime`; otherwise None.
@@ -817,8 +817,8 @@ class TFWord2Vec(StoredWord2Vec):
         Raises
         ------
         Divergence
-            If training diverges. The vectors of the last complete epoch are kept, unless the first
-            training of a model diverges on one machine (see docs/regimes/local.md): they are lost.
+            If training diverges. The vectors of the last complete epoch are kept, unless a model's
+            first training run diverges on one machine (see docs/regimes/local.md): they are lost.
         ValueError
             If `epochs` is missing or below 1, or both `total_examples` and `total_words` are
             missing; if `corpus_file` is not a text, but a table, for example, or a PDF document; if
@@ -835,7 +835,7 @@ class TFWord2Vec(StoredWord2Vec):
         CorpusDecodeError
             If the corpus is not UTF-8.
         CheckpointError
-            If `checkpoint_dir` belongs to a different training or is in use.
+            If `checkpoint_dir` belongs to a different training run or is in use.
         MissingTasks, TaskEnded, OtherVersion, MissingKernels
             If the cluster cannot be used.
         ClusterLost
@@ -1169,7 +1169,7 @@ class TFWord2Vec(StoredWord2Vec):
         report_delay: float = 1.0,
         callbacks: Any = (),
     ) -> tuple[int, int, int]:
-        """Train an epoch; the first call of a training also encodes the corpus."""
+        """Train an epoch; the first call of a training run also encodes the corpus."""
         state = self._state
         if state.training is not None:
             is_same = source is state.source

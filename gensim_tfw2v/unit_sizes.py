@@ -31,8 +31,8 @@ MIN_ENTRIES = 1 << 12
 UNITS_PER_THREAD = 8
 
 #: Minimum number of work units per thread in all epochs together, where changes are combined by
-#: direction. A worker fetches rows once per unit of a thread. In trainings of one epoch, fewer
-#: fetches would leave workers without each other's changes for too large a part of the training,
+#: direction. A worker fetches rows once per unit of a thread. In training runs of one epoch,
+#: fewer fetches would leave workers without each other's changes for too large a part of the run,
 #: and the vectors of rare words would be worse.
 MIN_TRAINING_UNITS = 16
 
@@ -41,7 +41,7 @@ MIN_TRAINING_UNITS = 16
 #: units grows with the square root of the threads: ``UNITS_PER_THREAD * sqrt(threads)``.
 MAX_UNITS_PER_THREAD = 32
 
-#: Maximum entries that one worker trains alone at the start of a training. Output rows start from 0
+#: Maximum entries that one worker trains alone at the start of training. Output rows start from 0
 #: and grow along with the inputs that predict them. Workers that start concurrently lack each
 #: other's growth, and their vectors drift apart.
 WARM_ENTRIES = 1 << 21
@@ -61,11 +61,11 @@ MIN_OTHER_NEGATIVES = 1 << 12
 #: corpus below `SMALL_CORPUS`, workers with a larger step train one at a time.
 MAX_CONCURRENT_STEP = 2.0
 
-#: Number of jobs in a round of a deterministic training, on a cluster of any size. No more workers
+#: Number of jobs in a round of deterministic training, on a cluster of any size. No more workers
 #: than jobs have work. With 8 jobs, which are shorter, four workers take 1.4 times as long.
 ROUND_JOBS = 4
 
-#: Approximate number of rounds per epoch of a deterministic training on a cluster. With a quarter
+#: Approximate number of rounds per epoch of deterministic training on a cluster. With a quarter
 #: of these, CBOW's similarities agree far less with rated word pairs.
 ROUNDS = 32
 

@@ -1,6 +1,6 @@
 """Measures of the amount of code that a reader of the package has to follow.
 
-    python -m tests.passed_through        print each number, and the walk of the smallest training
+    python -m tests.passed_through        print each number, and the walk of the smallest run
 
 The walk is the sequence of calls of the package's functions during `TFWord2Vec(corpus_file=...)`,
 one epoch on one thread, recorded by `sys.setprofile`.

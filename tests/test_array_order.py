@@ -138,7 +138,7 @@ def train(model, epochs=2, **options):
 def test_arrays_are_in_c_order_whenever_user_code_runs(name, moments, tmp_path):
     model = new(name)
     moments.check("build_vocab", model)
-    for when in ("first", "second"):  # the first training is in place
+    for when in ("first", "second"):  # the first training run is in place
         train(model, callbacks=[AtEvents(moments)])
         moments.check(f"{when} training", model)
     model.save(str(tmp_path / "model"))

@@ -1,4 +1,4 @@
-"""Models whose arrays, words or tags a program changes between two trainings."""
+"""Models whose arrays, words or tags a program changes between two training runs."""
 
 import copy
 import os

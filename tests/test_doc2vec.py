@@ -489,7 +489,7 @@ def test_invalid_vectors_of_tags_raise(attribute, change, error, said):
         model.train(DOCUMENTS, **TOTALS)
 
 
-# Trainings
+# Training
 
 
 class Each:

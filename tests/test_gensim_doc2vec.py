@@ -13,7 +13,7 @@ from gensim_tfw2v import patch_gensim
 def in_place(tmp_path, monkeypatch, split_once):
     """Run gensim's tests, which write files of fixed names, in a folder per test.
 
-    They split the same texts in each iteration of each training.
+    They split the same texts in each iteration of each training run.
     """
     monkeypatch.setattr(suite.utils, "simple_preprocess", split_once)
     monkeypatch.chdir(tmp_path)

@@ -22,7 +22,7 @@ def in_place():
 def folder_of_its_own(tmp_path, monkeypatch, split_once):
     """Run gensim's tests, which write files of fixed names, in a folder per test.
 
-    They split the same texts in each iteration of each training.
+    They split the same texts in each iteration of each training run.
     """
     monkeypatch.setattr("gensim.test.utils.simple_preprocess", split_once)
     monkeypatch.chdir(tmp_path)

@@ -1,4 +1,4 @@
-"""Hosts with slow links, and the page of trainings over them."""
+"""Hosts with slow links, and the page about training over them."""
 
 import subprocess
 import sys

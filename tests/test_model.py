@@ -236,7 +236,7 @@ def test_divergence_keeps_the_last_finite_vectors():
                 model._get_next_alpha = lambda *_: float("inf")
 
     model, explode = built(), Explode()
-    train(model)  # the first training on one machine is in place
+    train(model)  # the first training run on one machine is in place
     with pytest.raises(Divergence, match="diverged: .*alpha=inf, window=5 and negative=5"):
         train(model, callbacks=[explode], epochs=3)
     np.testing.assert_array_equal(model.wv.vectors, explode.good)

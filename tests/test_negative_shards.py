@@ -1,4 +1,4 @@
-"""Negatives of the target's shard, in whole trainings."""
+"""Negatives of the target's shard, in whole training runs."""
 
 import numpy as np
 import pytest

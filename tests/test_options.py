@@ -70,7 +70,7 @@ class Notes(logging.Handler):
 def outcome(
     model_class: type[Word2Vec], corpus: dict[str, Any], options: dict[str, Any], folder: Path
 ) -> dict[str, Any]:
-    """Observable state of a model after construction, a second training, and loading."""
+    """Observable state of a model after construction, a second training run, and loading."""
     notes, seen = Notes(), {}
     loggers = [logging.getLogger(name) for name in ("gensim", "gensim_tfw2v")]
     for logger in loggers:

@@ -1,4 +1,4 @@
-"""Modules that the smallest training passes through: few, and listed in architecture.md."""
+"""Modules that the smallest training run passes through: few, and listed in architecture.md."""
 
 import collections
 import functools
@@ -8,8 +8,8 @@ import sys
 from docs import architecture
 from tests.passed_through import PATHS, code_of, named_in, side_by_side
 
-#: Maximum numbers of modules and of moves between modules in the smallest training. They leave room
-#: for changes, and only detect mistakes; the remaining measures are printed.
+#: Maximum numbers of modules and of moves between modules in the smallest training run. They leave
+#: room for changes, and only detect mistakes; the remaining measures are printed.
 LIMITS = {"modules run": 30, "moves": 200}
 
 

@@ -1,4 +1,4 @@
-"""One training per model at a time; different models are trained in parallel."""
+"""One training run per model at a time; different models are trained in parallel."""
 
 import copy
 import gc

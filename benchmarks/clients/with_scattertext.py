@@ -6,7 +6,7 @@ from typing import Any
 
 from benchmarks.clients.client import SECONDS, Client, Measured, nearest
 
-#: Number of consecutive trainings of one epoch each. More epochs per training are impossible: the
+#: Number of consecutive training runs of one epoch each. More epochs per run are impossible: the
 #: program passes sentences to `train` as an iterator, which the first epoch exhausts.
 TRAININGS = 5
 

@@ -23,7 +23,7 @@ from benchmarks.report import begin, write
 def jobs(
     tools: Sequence[Tool], tasks: Sequence[Task], rounds: int, first_seed: int
 ) -> Iterator[Job]:
-    """Yield all trainings in order; each round on a graph starts with the next tool."""
+    """Yield all training runs in order; each round on a graph starts with the next tool."""
     for task in tasks:
         for round_number in range(rounds):
             start = round_number % max(len(tools), 1)
@@ -45,7 +45,7 @@ def parser() -> argparse.ArgumentParser:
     add = argument_parser.add_argument
     add("--graphs", **GRAPHS_OPTION)
     add("--only", nargs="+", metavar="TOOL", help="tools to compare (all that are installed)")
-    add("--limit", type=float, default=10, help="time limit of a training, in minutes (10)")
+    add("--limit", type=float, default=10, help="time limit of a training run, in minutes (10)")
     for name in ("num_walks", "walk_length", "window"):
         value = getattr(default, name)
         add(f"--{name.replace('_', '-')}", type=at_least(1), default=value, help=f"({value})")
@@ -81,7 +81,7 @@ def line(run: GraphRun) -> str:
 
 
 def main(argv: list[str] | None = None) -> None:
-    """Run all trainings; after each, write the results so far."""
+    """Make all training runs; after each, write the results so far."""
     args = parser().parse_args(argv)
     settings = Settings(**{name: getattr(args, name) for name in asdict(Settings())})
     tools, left_out = choose_tools(args.only)

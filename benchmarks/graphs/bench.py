@@ -1,4 +1,4 @@
-"""Trainings on graphs: run a tool's command, then evaluate the vectors that it wrote."""
+"""Training on graphs: run a tool's command, then evaluate the vectors that it wrote."""
 
 import argparse
 import functools
@@ -27,7 +27,7 @@ THREAD_VARIABLES = (
 
 
 class Job(NamedTuple):
-    """A training to run. The trainings of a round on a graph run directly after each other."""
+    """Planned training run. The runs of a round on a graph follow each other directly."""
 
     tool: Tool
     task: Task

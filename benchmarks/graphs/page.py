@@ -29,7 +29,7 @@ How does `tfw2v train --walks` compare with other node2vec programs, from a list
 of nodes? {REFERENCE}, which walks with one package and trains with another, is the reference."""
 
 METHOD = f"""\
-Every training was a command that reads a list of undirected edges and writes a file of vectors,
+Every run was a command that reads a list of undirected edges and writes a file of vectors,
 with {{options}}, and with the seeds {{seeds}}, one per round. It was limited to the given number of
 threads and bound to as many cores. The commands ran sequentially, in an order that changed from
 round to round, and a command was stopped after {{minutes:g}} minutes. All figures were measured

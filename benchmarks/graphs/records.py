@@ -46,7 +46,7 @@ class Task:
 
 @dataclass(frozen=True)
 class GraphRun:
-    """Results of a training, measured from outside. Times are in seconds, memory in bytes."""
+    """Results of a training run, measured from outside. Times are in seconds, memory in bytes."""
 
     tool: str
     task: str

@@ -22,8 +22,8 @@ from tests.cluster.hosts import HostCluster
 
 PS = 2  # number of ps tasks
 WORKERS = 4  # number of worker tasks
-UNLIMITED = 1e10  # rate in bytes/s of links that do not limit a training
-MAX_SECONDS = 3600  # time limit of a training
+UNLIMITED = 1e10  # rate in bytes/s of links that do not limit training
+MAX_SECONDS = 3600  # time limit of a training run
 
 #: Program of the chief. It prints the speed of the last epoch, and the bytes per token that workers
 #: fetched and pushed in all epochs.
@@ -75,7 +75,7 @@ def predict(unlimited: dict[str, float], threads: int, rate: float, latency: flo
 
 
 def study(args: argparse.Namespace) -> Iterator[dict[str, Any]]:
-    """Run the study; after each training over a limited link, yield the document so far."""
+    """Run the study; after each training run over a limited link, yield the document so far."""
     options = {
         "corpus_file": str(args.corpus.resolve()),
         "sg": args.sg,
@@ -202,7 +202,7 @@ def parser() -> argparse.ArgumentParser:
 
 
 def main(argv: list[str] | None = None) -> None:
-    """Run the study, and write its results after each training."""
+    """Run the study, and write its results after each training run."""
     argument_parser = parser()
     args = argument_parser.parse_args(argv)
     if reason := why_not():

@@ -1,8 +1,8 @@
 """Grid of options: ``python -m benchmarks.options [TEXT] --records FOLDER [--out FOLDER]``.
 
-The result of each training is kept in the folder --records, and a training with a result is not run
+The result of each training run is kept in the folder --records, and a run with a result is not made
 again. This package's results count only for the kernels in the sources, so changed kernels are
-measured again. gensim's trainings take most of the time.
+measured again. gensim's training runs take most of the time.
 """
 
 import argparse
@@ -28,7 +28,7 @@ def parser() -> argparse.ArgumentParser:
     add("--name", default="options", help="name of the results (%(default)s)")
     add("--place", choices=PLACES, default="machine", help="where this package trains")
     add("--first", type=int, help="number of cells to train, the first ones")
-    add("--processes", type=at_least(1), default=1, help="number of parallel trainings")
+    add("--processes", type=at_least(1), default=1, help="number of parallel training runs")
     return argument_parser
 
 

@@ -89,7 +89,7 @@ class Cell:
 
     @property
     def cost(self) -> float:
-        """Approximate number of multiplications of one training by gensim."""
+        """Approximate number of multiplications of one training run by gensim."""
         corpus = CORPORA[self.corpus]
         pairs = 1 + min(self.window, corpus.sentence) if "skip-gram" in self.objective else 2
         draws = 16 if "hs" in self.objective else 1 + self.negative

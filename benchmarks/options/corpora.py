@@ -18,7 +18,7 @@ class Corpus:
     epochs: int
     min_count: int
     dearest: float  # maximum `Cell.cost` of random cells
-    seeds: int = 2  # number of trainings per class, whose means are compared
+    seeds: int = 2  # number of training runs per class, whose means are compared
 
 
 CORPORA = {

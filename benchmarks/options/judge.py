@@ -51,7 +51,7 @@ class Verdict:
 def judge(cell: Cell, records: Path, place: str) -> Verdict | None:
     """Compare the means over the seeds of gensim's and this package's records.
 
-    Returns None if one of gensim's trainings failed or diverged.
+    Returns None if one of gensim's training runs failed or diverged.
     """
     gensim, ours = (_records(cell, records, engine) for engine in ("gensim", place))
     if any("error" in record or record["loss"] > cell.untrained_loss for record in gensim):

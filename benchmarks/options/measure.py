@@ -32,7 +32,7 @@ def measure(cell: Cell, path: Path, engine: str, seed: int, **options: Any) -> d
     file_source: dict[str, Any] = {"corpus_file": str(path)}
     start = time.perf_counter()
     try:
-        # From a corpus_file, gensim's result with hs depends on earlier trainings of the process.
+        # From a corpus_file, gensim's result with hs depends on earlier training in the process.
         source = {"sentences": LineSentence(str(path))} if "hs" in cell.options else file_source
         model = class_(**source, seed=seed, **{"workers": 1} | cell.options | options)
     except ArithmeticError as error:

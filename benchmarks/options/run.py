@@ -1,4 +1,4 @@
-"""Training of cells in a pool of processes, which writes a record of each training to a file."""
+"""Training of cells in a pool of processes, which writes a record of each run to a file."""
 
 import json
 import sys
@@ -68,7 +68,7 @@ def seeds(cell: Cell, engine: str) -> list[int]:
 
 
 def record_path(records: Path, cell: Cell, engine: str, seed: int) -> Path:
-    """Return the path of a training's record.
+    """Return the path of the record of a training run.
 
     For this package, the name contains the hash of the kernels, so changed kernels get new records.
     """

@@ -23,9 +23,9 @@ from benchmarks.report import begin, write
 def jobs(
     peers: Sequence[str], rounds: int, first_seed: int, epochs: int, fewer_rounds: int
 ) -> Iterator[Job]:
-    """Yield all trainings in order; each round starts with the next tool.
+    """Yield all training runs in order; each round starts with the next tool.
 
-    In a round, trainings with fewer epochs follow those with all epochs. So the latter, which most
+    In a round, runs with fewer epochs follow those with all epochs. So the latter, which most
     tables compare, run directly after each other.
     """
     for round_number in range(rounds):
@@ -51,7 +51,7 @@ def parser() -> argparse.ArgumentParser:
         "the reference)")  # fmt: skip
     add("--time-to-quality", type=int, nargs="?", const=-1, default=0, metavar="ROUNDS",
         help="also train with fewer epochs, in ROUNDS rounds (by default in all)")  # fmt: skip
-    add("--limit", type=float, default=120, help="time limit of a training, in minutes (120)")
+    add("--limit", type=float, default=120, help="time limit of a training run, in minutes (120)")
     for name in ("window", "negative", "min_count", "sample", "alpha"):
         value = getattr(default, name)
         add(f"--{name.replace('_', '-')}", type=type(value), default=value, help=f"({value})")
@@ -84,7 +84,7 @@ def line(run: PeerRun) -> str:
 
 
 def main(argv: list[str] | None = None) -> None:
-    """Run all trainings; after each, write the results so far."""
+    """Make all training runs; after each, write the results so far."""
     args = parser().parse_args(argv)
     settings = Settings(**{name: getattr(args, name) for name in asdict(Settings())})
     peers = choose_peers(args)

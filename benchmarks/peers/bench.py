@@ -1,4 +1,4 @@
-"""Trainings by tools: run the command, then evaluate the vectors that it wrote."""
+"""Training by tools: run the command, then evaluate the vectors that it wrote."""
 
 import argparse
 import json
@@ -29,7 +29,7 @@ def train_seconds(peer: Peer, output: str) -> float | None:
 
 
 class Bench:
-    """Runner of trainings on one corpus, with temporary files in `folder`."""
+    """Runner of training commands on one corpus, with temporary files in `folder`."""
 
     def __init__(self, args: argparse.Namespace, settings: Settings, folder: Path) -> None:
         self._args, self._settings, self._folder = args, settings, folder

@@ -40,7 +40,7 @@ How long does `TFWord2Vec` need until its vectors are as good as gensim's? It ma
 or fewer, so the number of epochs is varied."""
 
 METHOD = """\
-Every training was a command that reads the text and writes a file of vectors, with {options}, and
+Every run was a command that reads the text and writes a file of vectors, with {options}, and
 with the seeds {seeds}, one per round. The commands ran sequentially, in an order that changed from
 round to round. All figures were measured from outside, and include all processes that a command
 started. Times and memory are medians over the rounds."""
@@ -71,7 +71,7 @@ def _successful_runs(runs: Sequence[PeerRun], peer: str, epochs: int) -> list[Pe
 
 
 def speed_table(peers: Sequence[str], runs: Sequence[PeerRun], epochs: int) -> str:
-    """Return a table of each tool's speed, times and memory, in its trainings with all epochs."""
+    """Return a table of each tool's speed, times and memory, in its runs with all epochs."""
     base = _successful_runs(runs, REFERENCE, epochs)
     rows = []
     for peer in peers:

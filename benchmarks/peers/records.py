@@ -26,7 +26,7 @@ class Settings:
 
 @dataclass(frozen=True)
 class Job:
-    """A training to run: its tool, round, seed and number of epochs."""
+    """Planned training run: its tool, round, seed and number of epochs."""
 
     peer: str
     round: int
@@ -36,7 +36,7 @@ class Job:
 
 @dataclass(frozen=True)
 class PeerRun:
-    """Results of a training, measured from outside. Times are in seconds, memory is in bytes."""
+    """Results of a training run, measured from outside. Times are in seconds, memory in bytes."""
 
     peer: str
     round: int  # index of the round; its runs follow each other directly

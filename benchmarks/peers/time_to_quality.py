@@ -13,8 +13,8 @@ DEFINITION = """\
 “Quality” is the mean of all measures that every run has; analogies count once, by gensim's
 metric. The goal is the mean quality of {reference} over its seeds, with all {epochs}
 epochs, minus half the range over these seeds: {target} = {mean} - {tolerance}.
-Each number of epochs was a separate training, whose learning rate falls over these epochs. The row
-of a tool is its fastest training that reached the goal: the number of epochs, the mean quality over
+Each number of epochs was a separate run, whose learning rate falls over these epochs. The row
+of a tool is its fastest run that reached the goal: the number of epochs, the mean quality over
 the seeds, the median total time, from the start of the command to the vectors in a file, and this
 time as a share of {reference}'s total time with all epochs in the same round (smaller is
 better). {reference} itself may be below 1, if fewer epochs are enough for it."""
@@ -44,7 +44,7 @@ class Goal:
 
 @dataclass(frozen=True)
 class Reached:
-    """Fastest training of a tool that reaches the goal."""
+    """Fastest training run of a tool that reaches the goal."""
 
     epochs: int
     quality: float  # mean over the seeds
@@ -73,7 +73,7 @@ def goal(runs: Sequence[PeerRun]) -> Goal | None:
 
 
 def time_to_goal(runs: Sequence[PeerRun], peer: str, aim: Goal) -> Reached | None:
-    """Return the fastest training of a tool that reaches the goal; None if none does."""
+    """Return the fastest training run of a tool that reaches the goal; None if none does."""
     runs = [run for run in runs if run.error is None]
     reference = [run for run in runs if run.peer == REFERENCE and run.epochs == aim.epochs]
     candidates = []

@@ -51,7 +51,7 @@ class Corpus:
         return Corpus(tuple(counts.round().astype(int).tolist()), sentences, self.options)
 
     def workload(self) -> Workload:
-        """Return the description of this training for the traffic model of `planning`."""
+        """Return the description of this training run for the traffic model of `planning`."""
         options: dict[str, Any] = {
             "window": 5,
             "negative": 5,
@@ -72,7 +72,7 @@ class Corpus:
     def work(self, workers: int, threads: int, rows_factor: float = 1.0) -> Work:
         """Return the work of an epoch for `workers` workers with `threads` threads each.
 
-        `rows_factor` is the number of rows that real trainings transfer, divided by the number that
+        `rows_factor` is the number of rows that real training transfers, divided by the number that
         the traffic model predicts.
         """
         load = self.workload()

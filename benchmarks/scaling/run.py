@@ -1,4 +1,4 @@
-"""Trainings in separate processes, and measurements of their epochs after the first one."""
+"""Training in separate processes, and measurements of its epochs after the first one."""
 
 import contextlib
 import re
@@ -13,7 +13,7 @@ import psutil
 from benchmarks.process import call
 from gensim_tfw2v.planning.workload import row_sizes
 
-#: Time limit of a training, in seconds.
+#: Time limit of a training run, in seconds.
 MAX_SECONDS = 12 * 3600
 
 #: Process names of the tasks of a local cluster.
@@ -25,7 +25,7 @@ Used = defaultdict[str, float]
 
 @dataclass(frozen=True)
 class Measured:
-    """Measurements of a real training: means per epoch; the first epoch does not count."""
+    """Measurements of a real training run: means per epoch; the first epoch does not count."""
 
     seconds: float
     raw_words: int

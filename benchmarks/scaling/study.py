@@ -66,7 +66,7 @@ class Simulated:
 
 
 class Calibration(NamedTuple):
-    """Costs of this machine, and the trainings of the whole corpus that they were measured by."""
+    """Costs of this machine, and training runs on the whole corpus by which they were measured."""
 
     costs: Costs
     corpus: Corpus
@@ -87,7 +87,7 @@ def run_cluster(question: Question, workers: int, corpus: Path) -> tuple[Measure
 
 
 def calibrate(question: Question) -> Calibration:
-    """Measure the costs of this machine, by trainings.
+    """Measure the costs of this machine, by training.
 
     The cost per token is measured with threads on all cores, without a cluster. Costs per row and
     job are fitted to the additional CPU time of `real` workers on parts of the corpus. The speed-up

@@ -1,4 +1,4 @@
-"""``tfw2v cluster check`` measures each link of a cluster before a training."""
+"""``tfw2v cluster check`` measures each link of a cluster before training."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def check(
     seconds: Annotated[float, option("Seconds to wait for all tasks.", min=0.1)] = 10.0,
     verbose: Verbose = False,
 ) -> None:
-    """Measure bandwidth and round-trip time of each link that a training uses.
+    """Measure bandwidth and round-trip time of each link that training uses.
 
     The cluster is that of --hosts or TF_CONFIG. Its tasks must be running, but not training. To
     start them for the check: tfw2v cluster ssh --hosts FILE -- cluster check. The exit status is

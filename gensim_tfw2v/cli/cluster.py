@@ -49,13 +49,13 @@ if TYPE_CHECKING:
 #: are the training's command line.
 TRAINING_SETTINGS = {"allow_extra_args": True, "allow_interspersed_args": False}
 
-#: Words after ``--`` for a check of the links instead of a training.
+#: Words after ``--`` for a check of the links instead of training.
 CHECK = ["cluster", "check"]
 
 #: Beginnings of the paths of files that only this process has opened.
 DESCRIPTOR_PATHS = ("/dev/stdin", "/dev/fd/", "/proc/self/fd/")
 
-#: Maximum number of restarts of a killed training.
+#: Maximum number of restarts of a killed training process.
 MAX_RESTARTS = 10
 
 _trainings = typer.Typer(add_completion=False)
@@ -93,11 +93,11 @@ def ssh(
     dry_run: Annotated[bool, option("Only print the commands.", "--dry-run")] = False,
     verbose: Verbose = False,
 ) -> None:
-    """Run a training on other hosts: tfw2v cluster ssh --hosts FILE -- train CORPUS -o MODEL.
+    """Train on a cluster of other hosts: tfw2v cluster ssh --hosts FILE -- train CORPUS -o MODEL.
 
     Starts each task over ssh, which must not ask for a password, and shows its output. Tasks that
-    exit are restarted. The training itself runs on this machine; when it ends, all tasks stop. If
-    a ps or the training is lost, so is the work since the last checkpoint. To measure the links
+    exit are restarted. The training program runs on this machine; when it ends, all tasks stop. If
+    a ps or this program is lost, so is the work since the last checkpoint. To measure the links
     between the hosts instead, end the command with -- cluster check.
     """
     is_check = _names_check(context)
@@ -151,7 +151,7 @@ def local(
     worker_tasks: WorkerTasks = 2,
     verbose: Verbose = False,
 ) -> None:
-    """Run a training on a local cluster: tfw2v cluster local -- train CORPUS -o MODEL.
+    """Train on a local cluster: tfw2v cluster local -- train CORPUS -o MODEL.
 
     Starts, watches and stops the tasks. A killed worker is restarted. If a ps, the coordinator or
     the command itself is killed, training resumes from the last checkpoint.
@@ -183,8 +183,8 @@ def status(
     """List the tasks of a cluster and whether each answers; exit status 1 if one does not.
 
     The cluster is that of --hosts, --name or TF_CONFIG; without any of them, all clusters that
-    tfw2v has started from this machine are listed. Waits for tasks that restart after a training to
-    free their memory.
+    tfw2v has started from this machine are listed. Waits for tasks that restart to free their
+    memory after a training run.
     """
     require("tfw2v cluster", "tensorflow")
     if hosts is not None and name is not None:
@@ -262,7 +262,7 @@ def task(
 
 
 def _names_check(context: typer.Context) -> bool:
-    """Return whether ``cluster check`` follows ``--`` instead of a training."""
+    """Return whether ``cluster check`` follows ``--`` instead of a training command."""
     return context.args[: len(CHECK)] == CHECK
 
 
@@ -304,7 +304,7 @@ def parse_training(context: typer.Context) -> tuple[list[str], dict[str, Any]]:
     corpus = Path(values["corpus"])  # a string with the lowest version of Typer
     if is_stream(corpus) or str(corpus).startswith(DESCRIPTOR_PATHS):
         raise BadInput(
-            f"{corpus}: a stream cannot be read again when a training restarts; write "
+            f"{corpus}: a stream cannot be read again when training restarts; write "
             "the text to a file (or run: tfw2v train - --cluster local:ps=1,worker=2)"
         )
     return arguments, values
@@ -314,7 +314,7 @@ def parse_training(context: typer.Context) -> tuple[list[str], dict[str, Any]]:
 def checkpoint_arguments(
     arguments: Sequence[str], values: Mapping[str, Any]
 ) -> Iterator[list[str]]:
-    """Yield the arguments of ``tfw2v`` for a training that writes checkpoints.
+    """Yield the arguments of ``tfw2v`` for a training run that writes checkpoints.
 
     Without ``--checkpoint-dir``, checkpoints are written to a temporary folder.
     """

@@ -88,7 +88,7 @@ def evaluate(
         Path | None,
         option(
             "TensorBoard log folder: the scores are added to it as a run, for comparison with "
-            "trainings."
+            "the curves of training."
         ),
     ] = None,
     run: Annotated[str | None, option("Name of that run; by default the model's.")] = None,

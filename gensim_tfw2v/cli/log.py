@@ -9,7 +9,7 @@ from typing import Any
 
 from gensim_tfw2v.cli.option_wording import name_options
 
-#: Logger whose information is printed, too: it reports from which checkpoint a training resumes.
+#: Logger whose information is printed, too: it reports from which checkpoint training resumes.
 RESUMING_LOG = "gensim_tfw2v.training.resumption"
 
 

@@ -63,13 +63,13 @@ def print_results(
     is_on_walks: bool = False,
     words: str = "words",
 ) -> None:
-    """Print the results of a training that took `seconds`, each on a line.
+    """Print the results of a training run that took `seconds`, each on a line.
 
     If the training `is_on_walks`, their number is among them. `words` is what words are called.
 
     The speed counts raw words of the corpus, before subsampling and including rare words, per
-    second inside ``train()``. A resumed training does not count the words that were trained before
-    its checkpoint.
+    second inside ``train()``. If training was resumed, the words that were trained before its
+    checkpoint do not count.
     """
     n_epochs = len(model.history) or model.epochs
     n_words = model.corpus_total_words * n_epochs

@@ -1,4 +1,4 @@
-"""``tfw2v plan``: estimates for a training, and advice on whether and how to use a cluster."""
+"""``tfw2v plan``: estimates for a training run, and advice on whether and how to use a cluster."""
 
 from __future__ import annotations
 
@@ -169,7 +169,7 @@ def _megabits(rate: float) -> str:
 
 
 def _make_table(choices: list[Choice], n_words: float) -> Table:
-    """Return the table of estimates for a training on `n_words` words, all epochs counted."""
+    """Return the table of estimates for training on `n_words` words, all epochs counted."""
     names = (
         "bytes per word",
         "ps needs",

@@ -90,4 +90,4 @@ def exit_when_input_closes() -> None:
 
 if __name__ == "__main__":
     threading.Thread(target=exit_when_input_closes, name="tfw2v-parent", daemon=True).start()
-    main("; nothing was saved")  # as a training prints if it is stopped later
+    main("; nothing was saved")  # as a training run prints if it is stopped later

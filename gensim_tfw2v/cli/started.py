@@ -24,8 +24,8 @@ from gensim_tfw2v.messages import quoted
 #: Seconds that `stop` waits before it prints what it is waiting for.
 PATIENCE_SECONDS = 10.0
 
-#: Seconds that a training has to exit after a signal. It waits up to 120 s for running jobs, then
-#: for a checkpoint.
+#: Seconds that a training process has to exit after a signal. It waits up to 120 s for running
+#: jobs, then for a checkpoint.
 STOPPING_SECONDS = 600.0
 
 Name = Annotated[str | None, option("Name as in tfw2v cluster ls; needed if several are running.")]

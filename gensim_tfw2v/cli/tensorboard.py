@@ -24,7 +24,7 @@ from gensim_tfw2v.messages import require
 
 def tensorboard(
     log_dir: Annotated[
-        Path, typer.Argument(metavar="DIR", help="Log folder of one or more trainings.")
+        Path, typer.Argument(metavar="DIR", help="Log folder of one or more training runs.")
     ],
     port: Annotated[
         int | None,
@@ -43,7 +43,7 @@ def tensorboard(
     require("tfw2v tensorboard", "tensorboard")
     if not log_dir.is_dir():
         problem = "is a file" if log_dir.exists() else "no such folder"
-        raise BadInput(f"{log_dir}: {problem}; give the --log-dir of a training")
+        raise BadInput(f"{log_dir}: {problem}; give the --log-dir of a training run")
     if not host:
         raise BadInput("--host is empty: give an address of this machine, such as 127.0.0.1")
 

@@ -285,7 +285,7 @@ def train(
     log_dir: Annotated[
         Path | None,
         _log_option(
-            "Write TensorBoard logs to this folder; use a separate one per training.",
+            "Write TensorBoard logs to this folder; use a separate one per training run.",
             envvar="TFW2V_LOG_DIR",
         ),
     ] = None,

@@ -1,7 +1,7 @@
-"""Options of ``tfw2v train`` that only some trainings can use, and the errors for the rest.
+"""Options of ``tfw2v train`` that only some training runs can use, and the errors for the rest.
 
-A training uses or refuses each option of the command, and never ignores one. Options that are not
-listed here are arguments of the model's constructor (`gensim_tfw2v.options.table`).
+A training run uses or refuses each option of the command, and never ignores one. Options that are
+not listed here are arguments of the model's constructor (`gensim_tfw2v.options.table`).
 """
 
 from __future__ import annotations

@@ -106,7 +106,7 @@ def _parse_role(name: Any) -> Role:
     """Return the role of the task of ``TF_CONFIG``."""
     if name == EVALUATOR:
         raise ClusterError(
-            "TF_CONFIG makes this an evaluator, which a training does not use: start only the ps, "
+            "TF_CONFIG makes this an evaluator, which training does not use: start only the ps, "
             "workers and chief"
         )
     if not isinstance(name, str) or name not in ROLES_BY_TYPE:

@@ -1,6 +1,6 @@
-"""Measuring the links of a cluster, as a training uses them.
+"""Measuring the links of a cluster, as training uses them.
 
-In a training, a task that needs data of another task connects to it, and TensorFlow transfers a
+During training, a task that needs data of another task connects to it, and TensorFlow transfers a
 tensor over that connection. So each direction of a link between a worker and a ps is measured by a
 session of its receiver. The coordinator connects to all tasks, but none connects to it: it sends
 data with a call, and receives data with the answer.

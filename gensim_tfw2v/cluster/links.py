@@ -16,7 +16,7 @@ from gensim_tfw2v.messages import quoted, strict_json
 #: this many times longer.
 SLOW_FACTOR = 3.0
 
-#: Round-trip times up to this many seconds are not slow, because a training in rows hardly notices
+#: Round-trip times up to this many seconds are not slow, because training in rows hardly notices
 #: them.
 SHORT_ROUND_TRIP = 2e-3
 
@@ -35,7 +35,7 @@ class LinksFileError(ValueError):
 
 
 class TaskLink(NamedTuple):
-    """Link between two tasks that exchange data in a training, and its figures.
+    """Link between two tasks that exchange data during training, and its figures.
 
     Attributes
     ----------
@@ -76,7 +76,7 @@ def task_name(task: Task) -> str:
 
 
 def task_pairs(cluster: Cluster) -> Iterator[tuple[Task, Task]]:
-    """Yield the source and the target of each link that a training uses.
+    """Yield the source and the target of each link that training uses.
 
     The coordinator is linked to all other tasks, and each worker to each ps.
     """

@@ -1,11 +1,11 @@
-"""Presence of trainings at the tasks of a cluster.
+"""Presence of training runs at the tasks of a cluster.
 
 TensorFlow servers keep the variables of a killed program, and some threads of every program. So a
-task restarts itself when the last training has left.
+task restarts itself when the last training run has left.
 
-To detect that, each training calls an operation on the task that locks a mutex there and never
-returns. In whatever way the training's process exits, its connections close. The server then
-cancels the call, which unlocks the mutex.
+To detect that, each training run calls an operation on the task that locks a mutex there and never
+returns. In whatever way the training process exits, its connections close. The server then cancels
+the call, which unlocks the mutex.
 """
 
 import contextlib
@@ -23,11 +23,11 @@ from gensim_tfw2v.cluster.spec import Task
 
 logger = logging.getLogger(__name__)
 
-#: Name of a task's queue in which trainings announce themselves by name.
+#: Name of a task's queue in which training runs announce themselves by name.
 ARRIVALS = "tfw2v-arrivals"
 
-#: While a training waits for its own announcement: seconds between two checks whether the call that
-#: will announce it is still running.
+#: While a training run waits for its own announcement: seconds between two checks whether the call
+#: that will announce it is still running.
 ANNOUNCEMENT_SECONDS = 5.0
 
 #: Seconds from the failure of a call to a task until the call is repeated.
@@ -124,7 +124,7 @@ def _log_errors(task: Task) -> Iterator[None]:
 
 
 def wait_for_trainings(target: str, task: Task, grace_seconds: float) -> None:
-    """Wait, in a task's process, until at least one training has come and all have left.
+    """Wait, in a task's process, until at least one training run has come and all have left.
 
     Parameters
     ----------
@@ -132,7 +132,7 @@ def wait_for_trainings(target: str, task: Task, grace_seconds: float) -> None:
         Target of the task's server.
     task : Task
     grace_seconds : float
-        Seconds that the next training has to come after one has left.
+        Seconds that the next training run has to come after one has left.
     """
     with graph_of(task) as graph:
         arrivals = _queue(ARRIVALS)
@@ -153,7 +153,8 @@ def wait_for_trainings(target: str, task: Task, grace_seconds: float) -> None:
                 run_lock(lock_and_unlock)
             time.sleep(grace_seconds)
             if not run(n_waiting):
-                run(close)  # trainings that come now fail, and retry until this task has restarted
+                # training runs that come now fail, and retry until this task has restarted
+                run(close)
 
 
 def _mutex(name: str) -> Any:

@@ -166,7 +166,7 @@ class RemoteReader:
                 try:
                     value = run_op()
                 except tf.errors.AbortedError:
-                    # The task has restarted, as it does after its last training. Run the op again.
+                    # The task has restarted, as after its last training run. Run the op again.
                     value = run_op()
                 result.set_result(value)
             except Exception as error:

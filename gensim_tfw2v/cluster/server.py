@@ -4,7 +4,8 @@ It serves until SIGTERM or SIGINT. With ``--with-parent``, it also exits when it
 closes, which happens in whatever way its parent process exits. The parent and the task send each
 other heartbeats: the parent kills a task that hangs; see `supervisor`.
 
-When the last training has left, the task restarts itself to free its resources: see `presence`.
+When the last training run has left, the task restarts itself to free its resources: see
+`presence`.
 """
 
 import contextlib
@@ -31,7 +32,7 @@ READY_LINE = "{} serves"
 #: Option of a task that exits when its parent does.
 WITH_PARENT = "--with-parent"
 
-#: Option of a task that outlives trainings: it restarts immediately after each.
+#: Option of a task that outlives training runs: it restarts immediately after each.
 STANDING = "--standing"
 
 #: Option of a task that logs to standard error.
@@ -46,7 +47,7 @@ BEAT_SECONDS = 5.0
 #: Signals on which a task exits.
 EXIT_SIGNALS = (signal.SIGTERM, signal.SIGINT)
 
-#: Seconds that a task with a parent waits after a training before it restarts, unless it is
+#: Seconds that a task with a parent waits after training before it restarts, unless it is
 #: `STANDING`: the parent usually stops it then.
 CLOSING_SECONDS = 1.0
 
@@ -62,7 +63,7 @@ def serve(with_parent: bool = False, is_standing: bool = False) -> NoReturn:
     with_parent : bool
         Also exit when standard input closes, and write heartbeats to standard output.
     is_standing : bool
-        Restart immediately after a training.
+        Restart immediately after a training run.
 
     Raises
     ------
@@ -145,7 +146,7 @@ def serve(with_parent: bool = False, is_standing: bool = False) -> NoReturn:
         log.close()
     if must_restart and not status:
         signal.pthread_sigmask(signal.SIG_BLOCK, EXIT_SIGNALS)
-        print(f"{task} restarts: the last training has left", flush=True)
+        print(f"{task} restarts: the last training run has ended", flush=True)
         exec_module("gensim_tfw2v.cluster.server", *sys.argv[1:])
     # os._exit, because TensorFlow's server cannot be stopped, and would block a normal exit
     os._exit(status)

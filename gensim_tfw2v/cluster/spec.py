@@ -181,7 +181,7 @@ class Cluster:
 
 
 class LocalTasks(NamedTuple):
-    """Numbers of tasks of a cluster on this machine, which is started for a training only."""
+    """Numbers of tasks of a cluster on this machine, which is started only for a training run."""
 
     n_ps: int
     n_workers: int

@@ -177,7 +177,7 @@ class EncodedCorpus(OnDisk):
         return paths[0] if paths else None
 
     def begin_training(self, number: int) -> None:
-        """Let drawn entries be those of a model's training, which is numbered from 0."""
+        """Let drawn entries be those of a model's training run, which is numbered from 0."""
         if not self.is_drawn:
             return
         first_entries = accumulate((shard.n_entries for shard in self._shards), initial=0)

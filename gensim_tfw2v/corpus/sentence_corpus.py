@@ -171,7 +171,7 @@ def open_integers(source: Any, tagged: bool) -> IntegerCorpus | None:
 def count_sentences(source: Any) -> int:
     """Return the number of sentences for the progress bar; 0 if it is unknown.
 
-    gensim never asks for the length of a corpus, so an error of its `__len__` must not end a
+    gensim never asks for the length of a corpus, so an error of its `__len__` must not end
     training.
     """
     try:

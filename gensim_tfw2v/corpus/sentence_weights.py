@@ -63,7 +63,7 @@ def draw_extra(
         Index of each sentence, or of its first entry, in the corpus.
     epoch : int
     training : int
-        Number of earlier trainings of the model.
+        Number of earlier training runs of the model.
     """
     key = np.random.SeedSequence([_STREAM, training, epoch]).generate_state(1, np.uint64)[0]
     draws = _mix(_mix(indices.astype(np.uint64)) ^ key)

@@ -84,7 +84,7 @@ class Shard:
         return save_shard(path, pieces, self.n_raw_words, self.n_sentences)
 
     def for_training(self, number: int, first_entry: int) -> "Shard":
-        """Return the shard for a model's training, which is numbered from 0.
+        """Return the shard for a model's training run, which is numbered from 0.
 
         `first_entry` is the number of entries in earlier shards of the corpus.
         """

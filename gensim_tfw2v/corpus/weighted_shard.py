@@ -204,7 +204,7 @@ class WeightedShard(Shard):
     Attributes
     ----------
     training : int
-        Number of earlier trainings of the model, so that the draws of this one are new.
+        Number of earlier training runs of the model, so that the draws of this one are new.
     first_entry : int
         Number of entries in earlier shards of the corpus.
     """
@@ -274,7 +274,7 @@ class WeightedShard(Shard):
         return WeightedShard.from_file(save_shard(path, pieces, self.n_raw_words, self.n_sentences))
 
     def for_training(self, number: int, first_entry: int) -> WeightedShard:
-        """Return a shard with the draws of a model's training; see `Shard.for_training`."""
+        """Return a shard with the draws of a model's training run; see `Shard.for_training`."""
         return replace(self, training=number, first_entry=first_entry)
 
     def cut(self, gaps: Iterable[EntryRange], size: int, whole: bool) -> Iterator[UnitCounts]:

@@ -1,4 +1,4 @@
-"""Description of a training, from which an engine chooses its options."""
+"""Description of a training run, from which an engine chooses its options."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class Problem:
-    """Options of a training, and sizes of its vocabulary and its text.
+    """Options of a training run, and sizes of its vocabulary and its text.
 
     Parameters
     ----------

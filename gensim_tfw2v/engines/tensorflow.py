@@ -120,7 +120,7 @@ class TensorFlowEngine(Engine):
 
 
 def _why_no_kernels(options: TrainingConfig) -> str:
-    """Return the message of the error that a training needs the kernels, but cannot use them."""
+    """Return the message of the error that training needs the kernels, but cannot use them."""
     name = options.kernels_class
     option = "deterministic=True" if options.deterministic else "learn_hidden=False"
     subject = f"{name} is" if name else f"{option} models are"

@@ -18,13 +18,13 @@ def write_baseline(
     """Write the scores of a model as a point of each curve.
 
     The step of the points is the number of words that the model was trained on. The tags are those
-    of a training's curves, so that TensorBoard shows scores and curves in the same charts. Scores
-    of an earlier evaluation are replaced.
+    of the curves of training, so that TensorBoard shows scores and curves in the same charts.
+    Scores of an earlier evaluation are replaced.
 
     Parameters
     ----------
     folder : path
-        Folder of the TensorBoard run, without the run of a training: see `check_run`.
+        Folder of the TensorBoard run, without curves of training: see `check_run`.
     scores : mapping
         Result of `gensim_tfw2v.evaluation.summary`, optionally with ``held_out_loss``.
     hyperparameters : mapping or None
@@ -63,8 +63,8 @@ def write_baseline(
 
 
 def check_run(folder: Path) -> None:
-    """Raise ValueError if the folder contains a training's run, which scores would mix with."""
+    """Raise ValueError if the folder contains curves of training, which scores would mix with."""
     if has_events(folder) and not any(folder.glob(f"*{SUFFIX}")):
         raise ValueError(
-            f"{folder} holds the run of a training: give the scores another name (--run)"
+            f"{folder} holds the log of a training run: give the scores another name (--run)"
         )

@@ -79,7 +79,7 @@ class EventLog:
     def write(self, call: Callable[[], Any]) -> None:
         """Call a function that writes to the folder; with `log_errors`, log its error.
 
-        Errors of all types are logged, because a log must not stop a training: not by a full disk,
+        Errors of all types are logged, because a log must not stop training: not by a full disk,
         a missing file of word pairs, nor an error in the log's own code.
         """
         if self.failed:
@@ -165,7 +165,7 @@ class EventLog:
 
 
 def has_events(folder: str | os.PathLike[str]) -> bool:
-    """Return whether a folder contains a run with events, of a training or an evaluation."""
+    """Return whether a folder contains a run with events, of training or of an evaluation."""
     return any(creation_times(folder))
 
 

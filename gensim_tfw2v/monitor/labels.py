@@ -10,7 +10,7 @@ from typing import Any
 #: encode.
 _BREAKING = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]")
 
-#: Labels that a file of word pairs may not get, because other curves of a training have them.
+#: Labels that a file of word pairs may not get, because other curves of training have them.
 RESERVED = {"loss"}
 
 

@@ -1,4 +1,4 @@
-"""Progress on a terminal: a line or a bar for each slow phase of a training."""
+"""Progress on a terminal: a line or a bar for each slow phase of a training run."""
 
 import multiprocessing
 import sys
@@ -41,7 +41,7 @@ def phase(description: str, is_visible: bool | None) -> Any:
 class _Stderr:
     """Stream that writes to the current `sys.stderr`.
 
-    Errors are ignored, because a progress bar must not stop a training. So `sys.stderr` may be
+    Errors are ignored, because a progress bar must not stop training. So `sys.stderr` may be
     None, closed, a logger, or a pipe without a reader.
     """
 

@@ -1,4 +1,4 @@
-"""TensorBoard run of a training."""
+"""TensorBoard log of a training run."""
 
 import logging
 import time
@@ -23,7 +23,7 @@ from gensim_tfw2v.typed_words import find_key
 MIN_INTERVAL = 1.0
 
 #: Number of points after which intervals become longer than `MIN_INTERVAL`. Each is then the
-#: elapsed time divided by this number, so that a long training has few points.
+#: elapsed time divided by this number, so that a long training run has few points.
 N_CLOSE_POINTS = 1000
 
 #: Number of points that are retained to measure the speed at the final point.
@@ -49,12 +49,12 @@ logger = logging.getLogger(__name__)
 
 
 class RunLog:
-    """Log of the curves of a training, and of properties of its vectors after each epoch.
+    """Log of the curves of a training run, and of properties of its vectors after each epoch.
 
     The step (the x-axis) of a curve is the number of raw words processed. For curves whose tags
     begin with ``vs_epoch/``, it is the number of the epoch. No method raises an error, because a
-    log must not stop a training. Instead, the first error is logged, and nothing is written after
-    it.
+    log must not stop training. Instead, the first error is logged, and nothing is written
+    after it.
 
     Parameters
     ----------
@@ -66,14 +66,14 @@ class RunLog:
         Function without arguments that returns the `Traffic` of the cluster so far, or None without
         a cluster.
     start : (int, int)
-        Numbers of raw words and of epochs of earlier trainings of the same model.
+        Numbers of raw words and of epochs of earlier training runs of the same model.
     is_continued : bool
-        True if this training continues a run that is already in the folder.
+        True if training continues a TensorBoard run that is already in the folder.
 
     Attributes
     ----------
     reached : (int, int)
-        Numbers of raw words and of epochs of all trainings of this run, so far.
+        Numbers of raw words and of epochs so far, of all training in this TensorBoard run.
     """
 
     def __init__(
@@ -86,8 +86,8 @@ class RunLog:
     ) -> None:
         if not is_continued and has_events(options.path):
             logger.warning(
-                "%s already contains the run of a training: TensorBoard will show both as one. Use "
-                "a separate folder for each training",
+                "%s already contains the log of another training run: TensorBoard will show both "
+                "as one. Use a separate folder for each training run",
                 options.path,
             )
         self.options = options
@@ -118,7 +118,7 @@ class RunLog:
     def unit(self, report: Any, n_words: int) -> None:
         """Add the report of a work unit, and write a point if one is due.
 
-        `n_words` is the number of raw words that this training has processed so far, in all epochs.
+        `n_words` is the number of raw words processed so far by this training run, in all epochs.
         """
         self._loss += report.loss
         self._predictions += report.predictions

@@ -18,7 +18,7 @@ TASKS = "tasks"
 MIN_INTERVAL = 2.0
 
 #: Number of points after which intervals become longer than `MIN_INTERVAL`. Each is then the
-#: elapsed time divided by this number, so that a long training has few points.
+#: elapsed time divided by this number, so that a long training run has few points.
 N_CLOSE_POINTS = 1000
 
 
@@ -36,10 +36,10 @@ class TaskLog:
     Parameters
     ----------
     folder : str
-        Folder of the training.
+        Log folder of the training run.
     name : str, optional
         Name of a task, such as ``"worker-3"``, which gets a separate run. Without a name, the
-        curves are part of the training's run.
+        curves are part of the TensorBoard run that training writes.
     events : EventLog, optional
         Log of the run, if it is already open. Points are then written to its file rather than to a
         new one, because TensorBoard reads new events only from the last file of a folder.

@@ -1,4 +1,4 @@
-"""Options of a training's TensorBoard log."""
+"""Options of the TensorBoard log of a training run."""
 
 import os
 from collections.abc import Sequence
@@ -14,13 +14,13 @@ PROJECTOR_WORDS = 10_000
 
 @dataclass(frozen=True)
 class TensorBoardLog:
-    """Folder of a training's log for TensorBoard, and options of what is logged.
+    """Folder of the TensorBoard log of a training run, and options of what is logged.
 
     Parameters
     ----------
     folder : str or path
-        Folder of one training, which TensorBoard shows as a run. Use a separate folder for each
-        training, below the folder that TensorBoard is started on.
+        Folder that TensorBoard shows as a run. Use a separate folder for each training run, below
+        the folder that TensorBoard is started on.
     word_pairs : sequence of str or path
         Files of rated word pairs, or names of the sets that `evaluate_pairs` includes
         (``"ws353"``, ``"simlex999"``). The Spearman correlation between the ratings of each set and

@@ -1,4 +1,4 @@
-"""t-SNE in two dimensions (van der Maaten and Hinton 2008), fast enough for the end of a training.
+"""t-SNE in two dimensions (van der Maaten and Hinton 2008), fast enough for the end of training.
 
 Two approximations make it fast. All nearest neighbours of a word have the same affinity. And the
 repulsion between points is computed on a grid by Fourier transforms (Linderman et al. 2019, "Fast

@@ -21,7 +21,7 @@ DETERMINISTIC = Deterministic()
 
 @dataclass(frozen=True)
 class TrainingConfig:
-    """Validated options of a training; see `TFWord2Vec` for most of them."""
+    """Validated options of a training run; see `TFWord2Vec` for most of them."""
 
     objective: Objective
     has_subwords: bool  # whether inputs include the rows of n-grams, as in FastText
@@ -106,7 +106,7 @@ class TrainingConfig:
 
     @cached_property
     def regime_of_workers(self) -> RegimeOptions:
-        """Regime of a training by workers: the option, or the default regime."""
+        """Regime of training by workers: the option, or the default regime."""
         return self.regime or (DETERMINISTIC if self.deterministic else ASYNCHRONOUS)
 
     @property

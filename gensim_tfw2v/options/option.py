@@ -12,7 +12,7 @@ class Use(enum.Flag):
 
     NONE = 0
 
-    #: A checkpoint belongs to the same training only if the value is equal.
+    #: A checkpoint belongs to the same training run only if the value is equal.
     IDENTITY = enum.auto()
 
     #: The option is not an attribute of models.

@@ -19,7 +19,7 @@ from gensim_tfw2v.parameter_server.shard_ops import ShardOps
 class Engine(abc.ABC):
     """Base class of the engines.
 
-    A training on workers has one engine, which `gensim_tfw2v.engines.choose_engine` chooses. The
+    Training on workers has one engine, which `gensim_tfw2v.engines.choose_engine` chooses. The
     engine is pickled and sent to the coordinator process, so it contains options only, no tensors.
 
     To add an engine, write a subclass in a module of `gensim_tfw2v.engines`, and add it to the list

@@ -54,7 +54,7 @@ class PushCounter(NamedTuple):
 
 
 class ParameterServer(NamedTuple):
-    """State of a training on the ps tasks, and the variables of its workers.
+    """State of a training run on the ps tasks, and the variables of its workers.
 
     Attributes
     ----------

@@ -32,7 +32,7 @@ AHEAD_BYTES = 64 << 20
 #: workers also draw numbers after that of the last job.
 SPACING = 1 << 32
 
-#: Limit of sequence numbers, which ``ResourceCountUpTo`` requires. No training reaches it.
+#: Limit of sequence numbers, which ``ResourceCountUpTo`` requires. No training run reaches it.
 MAX_NUMBER = (1 << 62) - 1
 
 

@@ -63,7 +63,7 @@ def lost_errors() -> tuple[type[Exception], ...]:
 
 
 class Liveness:
-    """Monitor of the tasks of a training.
+    """Monitor of the tasks of a training run.
 
     A call to a hung task does not return. So `watch` checks the tasks in a separate thread.
 

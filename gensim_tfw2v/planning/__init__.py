@@ -1,6 +1,6 @@
-"""Memory, traffic and time of a training, estimated before it starts.
+"""Memory, traffic and time of a training run, estimated before it starts.
 
-The estimates are for negative sampling. `workload` describes the work of a training. `speed`
+The estimates are for negative sampling. `workload` describes the work of training. `speed`
 estimates the speed of the machines, and `memory` the memory that they need.
 """
 

@@ -1,4 +1,4 @@
-"""Rates of tasks in a training, from the measured links of their cluster."""
+"""Rates of tasks during training, from the measured links of their cluster."""
 
 from collections.abc import Iterable
 from statistics import harmonic_mean

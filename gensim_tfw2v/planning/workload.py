@@ -1,4 +1,4 @@
-"""Work of a training: frequencies of words, size of the vectors, and traffic of its rows."""
+"""Work of a training run: frequencies of words, size of the vectors, and traffic of its rows."""
 
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -97,7 +97,7 @@ add_deprecated_names(Frequencies, {"of_counts": "from_counts"})
 
 @dataclass(frozen=True)
 class Workload:
-    """Work of a training: its vocabulary, the size of the vectors, and the shape of a step.
+    """Work of a training run: its vocabulary, the size of the vectors, and the shape of a step.
 
     Parameters
     ----------

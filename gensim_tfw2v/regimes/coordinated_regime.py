@@ -33,11 +33,11 @@ from gensim_tfw2v.regimes.coordinator_pipe import STOP, ClusterSetup, Message, P
 #: progress. It counts as lost if it has not done so then.
 REPORT_SECONDS = 60.0
 
-#: Seconds without a finished job after which an interrupted training no longer waits for the
+#: Seconds without a finished job after which an interrupted training run no longer waits for the
 #: running jobs. It then loses all training since the last checkpoint.
 INTERRUPTED_SECONDS = 120.0
 
-#: Seconds after which an interrupted training logs that it waits for running jobs.
+#: Seconds after which an interrupted training run logs that it waits for running jobs.
 PATIENCE_SECONDS = 3.0
 
 #: Seconds without a heartbeat after which the coordinator counts as lost. TensorFlow blocks all

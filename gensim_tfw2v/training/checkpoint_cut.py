@@ -1,4 +1,4 @@
-"""Cut of a checkpoint's epoch into work units, which may differ from the cut of this training.
+"""Cut of a checkpoint's epoch into work units, which may differ from that of this training run.
 
 The cut depends on the numbers of workers and threads. So a checkpoint contains the entries that
 were trained in its epoch, not only the numbers of units. If the cuts differ, the entries that are
@@ -49,7 +49,7 @@ class SavedCut(NamedTuple):
 
 
 def check_cut(cut: SavedCut, epoch: EpochUnits, deterministic: bool, folder: Path) -> None:
-    """Check that a checkpoint's training can be resumed with the units of this one.
+    """Check that a checkpoint can be resumed with the units of this training run.
 
     `epoch` has the units of a whole epoch. `folder` is that of the checkpoints, for the message.
 
@@ -65,13 +65,13 @@ def check_cut(cut: SavedCut, epoch: EpochUnits, deterministic: bool, folder: Pat
     advice = "or start from scratch with a different checkpoint_dir"
     if cut.ranges is None:
         raise CheckpointError(
-            f"{folder} has a checkpoint by an earlier version of this package, which only a "
+            f"{folder} has a checkpoint by an earlier version of this package, which only "
             f"training with the same work units can resume: {units}. Resume it with the corpus, "
             f"the cluster and the number of workers with which it began, {advice}"
         )
     if deterministic:
         raise CheckpointError(
-            f"{folder} has a checkpoint of a deterministic training with different work units, "
+            f"{folder} has a checkpoint of deterministic training with different work units, "
             f"which would not give the same vectors: {units}. Resume it as it began, on a "
             f"cluster or without one, {advice}"
         )
@@ -104,12 +104,12 @@ def resume_epoch(
         Position of the checkpoint, which this function changes unless its units are kept.
     cut : SavedCut
     epoch : EpochUnits
-        Units of a whole epoch of this training.
+        Units of a whole epoch of this training run.
     corpus : EncodedCorpus
     max_entries : int
         Maximum entries of a unit.
     regime : RegimeOptions
-        Regime of this training. It may differ from the one that has written the checkpoint.
+        Regime of this training run. It may differ from the one that has written the checkpoint.
     """
     if not position.n_units:
         return epoch

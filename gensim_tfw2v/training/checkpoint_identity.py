@@ -1,4 +1,4 @@
-"""Identity of a training: only a training with the same one can resume its checkpoints."""
+"""Identity of a training run: only one with the same identity can resume its checkpoints."""
 
 from typing import Any
 
@@ -12,7 +12,7 @@ from gensim_tfw2v.training.huffman import Paths
 
 
 def identity_of(model: Any, corpus: EncodedCorpus, seed: int) -> dict[str, Any]:
-    """Return the identity of a training, as values that JSON can encode."""
+    """Return the identity of a training run, as values that JSON can encode."""
     identity: dict[str, Any] = {
         "vocabulary": _describe_keys(model.wv, "words"),
         # without a seed, each process draws a random one, so checkpoints with any seed are resumed

@@ -1,4 +1,4 @@
-"""Kernel of a checkpoint: a resumed training uses the same one, because kernels round differently.
+"""Kernel of a checkpoint: resumed training uses the same one, because kernels round differently.
 
 A kernel is compiled for an instruction set, which a different processor may lack.
 """
@@ -42,7 +42,9 @@ def can_use_kernel(kernel: str, folder: Path, shares_rows: bool, deterministic: 
     if kernel in kernels:  # it is available, but workers use their default kernel
         reason = "is not the default here"
         cure = f"set TFW2V_ISA={kernel} for this program and for all tasks of the cluster"
-    message = f"{folder} has a checkpoint of a training by the kernel for {kernel}, which {reason}"
+    message = (
+        f"{folder} has a checkpoint of a training run with the kernel for {kernel}, which {reason}"
+    )
     if deterministic:
         raise CheckpointError(
             f"{message}. A different kernel would not give the same vectors: {cure}, or start "
@@ -53,10 +55,10 @@ def can_use_kernel(kernel: str, folder: Path, shares_rows: bool, deterministic: 
 
 
 def note_kernel(model: Any, kernel: str) -> None:
-    """Store the name of the kernel that a deterministic training uses; warn if it has changed."""
+    """Store the name of the kernel that deterministic training uses; warn if it has changed."""
     if model.kernel not in (None, kernel):
         logger.warning(
-            "the model was trained by the kernel for %s, but this training uses the one for %s, "
+            "the model was trained by the kernel for %s, but training now uses the one for %s, "
             "which rounds differently: set TFW2V_ISA=%s for reproducible results",
             model.kernel,
             kernel,

@@ -1,4 +1,4 @@
-"""Atomic checkpoints of a training: its arrays and its position.
+"""Atomic checkpoints of a training run: its arrays and its position.
 
 A checkpoint is a folder that is written under a temporary name, synced, and renamed when complete.
 Its description contains a checksum of each file and of itself. If a checksum doesn't match, because
@@ -37,7 +37,7 @@ T = TypeVar("T")
 FORMAT = 5
 #: Version of the format of checkpoints whose tables are files that ps tasks have written.
 SHARDED_FORMAT = 6
-#: Formats that can be read, and the names that their identities of a training lack. Formats 3 and 4
+#: Formats that can be read, and the names that the identities in them lack. Formats 3 and 4
 #: have a checksum of the work units in place of that of the corpus; see `_upgrade`.
 READABLE_FORMATS: dict[int, tuple[str, ...]] = {
     3: ("tree", "corpus"),
@@ -47,7 +47,7 @@ READABLE_FORMATS: dict[int, tuple[str, ...]] = {
 }
 DESCRIPTION = "checkpoint.json"
 
-#: Seconds after which an interrupted training reports that it waits for a checkpoint.
+#: Seconds after which an interrupted training run reports that it waits for a checkpoint.
 PATIENCE_SECONDS = 5.0
 
 #: Seconds between two of these reports.
@@ -59,9 +59,9 @@ _DAMAGED = ".damaged"
 
 
 class CheckpointError(ValueError):
-    """A checkpoint folder is in use, or contains checkpoints that this training cannot resume.
+    """A checkpoint folder is in use, or contains checkpoints that this training run cannot resume.
 
-    Such checkpoints are of a different training, or of a different version of this package.
+    Such checkpoints are of a different training run, or of a different version of this package.
     """
 
 
@@ -71,7 +71,7 @@ def has_checkpoint(folder: Path) -> bool:
 
 
 class Checkpoints:
-    """Checkpoints of one training in a folder, which keeps the last two.
+    """Checkpoints of one training run in a folder, which keeps the last two.
 
     Parameters
     ----------
@@ -80,10 +80,10 @@ class Checkpoints:
     training : dict
         Identity of the training, from `identity_of`. Only checkpoints with the same values are
         resumed, with one exception: ``epochs`` may be larger than in the checkpoint of a finished
-        training. A training is finished if ``epoch`` of its state equals its ``epochs``.
+        training run. A run is finished if ``epoch`` of its state equals its ``epochs``.
     is_exclusive : bool
-        Whether no other training can use the folder; see `lock_folder`. Otherwise only checkpoints
-        that this object has written are removed.
+        Whether no other training run can use the folder; see `lock_folder`. Otherwise only
+        checkpoints that this object has written are removed.
     linked_folder : Path, optional
         Folder with files that are replaced, but never changed. If a read-only array is mapped from
         such a file, a checkpoint has a link to the file instead of a copy.
@@ -100,7 +100,7 @@ class Checkpoints:
         self._linked_folder = linked_folder
         self.is_exclusive = is_exclusive
         self._written: list[Path] = []  # finished checkpoints of this object
-        # the name of an unfinished checkpoint is unique, because a second training may write one
+        # an unfinished checkpoint has a unique name, because a second training run may write one
         self._unfinished_suffix = f".{uuid.uuid4().hex[:8]}{_UNFINISHED}"
         # NumPy scalars are converted to Python numbers
         self.training = json.loads(json.dumps(training, default=lambda scalar: scalar.item()))
@@ -196,7 +196,8 @@ class Checkpoints:
         Raises
         ------
         CheckpointError
-            If a checkpoint is of a different training, or of a different version of this package.
+            If a checkpoint is of a different training run, or of a different version of this
+            package.
         OSError
             If a checkpoint cannot be read, for example because its disk does not respond. The
             folder is not changed then.
@@ -234,7 +235,7 @@ class Checkpoints:
         return None
 
     def _read_description(self, path: Path) -> dict[str, Any]:
-        """Return the description of a checkpoint, after checking that it is of this training."""
+        """Return the description of a checkpoint, after a check that it is of this training run."""
         description = json.loads((path / DESCRIPTION).read_text(encoding="utf-8"))
         if description.pop("checksum", None) != _checksum(description):
             raise ValueError(f"{DESCRIPTION} has a wrong checksum")
@@ -242,8 +243,8 @@ class Checkpoints:
             raise CheckpointError(
                 f"{path} has format {quoted(description['format'])}, of a different version of "
                 f"this package; this one reads format {max(READABLE_FORMATS)}: finish that "
-                "training with the version that started it, or use a different checkpoint_dir to "
-                "start from scratch"
+                "training run with the version that started it, or use a different checkpoint_dir "
+                "to start from scratch"
             )
         missing_names = READABLE_FORMATS[description["format"]]
         _upgrade(description)
@@ -254,10 +255,10 @@ class Checkpoints:
                 continue
             is_finished = saved_value == description["state"].get("epoch")
             if name == "epochs" and is_finished and saved_value < value:
-                continue  # a finished training is extended by more epochs
+                continue  # a finished training run is extended by more epochs
             if saved_value != value:
                 raise CheckpointError(
-                    f"{path} is of a different training: it has "
+                    f"{path} is of a different training run: it has "
                     f"{name}={quoted(saved_value)}, this one has {name}={quoted(value)}; resume "
                     "it with its own options, or start from scratch with a different "
                     "checkpoint_dir or after removing this one"

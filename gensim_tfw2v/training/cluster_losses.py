@@ -103,5 +103,5 @@ class ClusterLosses:
             return "With --checkpoint-dir (checkpoint_dir), the work would have been kept"
         return (
             f"The work up to the last checkpoint is kept in {folder}: once the cluster is back, "
-            "run the same training again to resume it"
+            "start the same training run again to resume it"
         )

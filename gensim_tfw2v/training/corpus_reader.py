@@ -60,7 +60,7 @@ def find_corpus(source: Any, config: TrainingConfig, tags: "Tags | None" = None)
 
 
 class CorpusReader:
-    """Reader of a model's corpora, which keeps the result of counting for the next training.
+    """Reader of a model's corpora, which keeps the result of counting for the next training run.
 
     Attributes
     ----------

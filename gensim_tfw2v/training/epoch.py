@@ -62,7 +62,7 @@ class EpochUnits:
 
 @dataclass
 class Position:
-    """Progress of a training: its epoch, and the trained part of that epoch.
+    """Progress of a training run: its epoch, and the trained part of that epoch.
 
     The counts of sentences and words include those of `n_earlier_units`.
     """
@@ -198,7 +198,7 @@ def unit_tasks(
         key = unit_key(seed, epoch, unit.index)
         tasks.append(UnitTask(unit, epoch, key, (first_rate, last_rate)))
     # gensim stores the learning rate at the start of its last batch, except for files, and warns if
-    # a later training starts above the stored rate
+    # a later training run starts above the stored rate
     model._get_next_alpha(ratio * last_start, epoch)
     if threads is not None:
         model.min_alpha_yet_reached = lowest_rate

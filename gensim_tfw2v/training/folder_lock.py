@@ -1,4 +1,4 @@
-"""Lock of a folder, so that only one training writes its checkpoints there."""
+"""Lock of a folder, so that only one training run writes its checkpoints there."""
 
 import logging
 import os
@@ -23,7 +23,7 @@ class FolderLock(NamedTuple):
     file : file
         Locked file in the folder.
     is_exclusive : bool
-        Whether no other training can use the folder. False if its file system has no locks.
+        Whether no other training run can use the folder. False if its file system has no locks.
     """
 
     file: BinaryIO
@@ -35,10 +35,10 @@ class FolderLock(NamedTuple):
 
 
 def lock_folder(folder: Path) -> FolderLock:
-    """Lock a folder for the checkpoints of one training, and create it if it is missing.
+    """Lock a folder for the checkpoints of one training run, and create it if it is missing.
 
     If the file system has no locks, a warning is logged. Raises a `CheckpointError` if a different
-    training has locked the folder, and an OSError if the folder is not writable.
+    training run has locked the folder, and an OSError if the folder is not writable.
     """
     folder.mkdir(parents=True, exist_ok=True)
     file = open(folder / LOCK, "ab")  # noqa: SIM115
@@ -46,13 +46,13 @@ def lock_folder(folder: Path) -> FolderLock:
     if is_locked is False:
         file.close()
         raise CheckpointError(
-            f"{folder}: another training is using this checkpoint_dir; wait until it ends, "
+            f"{folder}: another training run is using this checkpoint_dir; wait until it ends, "
             "or use a different folder"
         )
     if is_locked is None:
         logger.warning(
-            "%s: its file system has no locks, so nothing prevents a second training in this "
-            "checkpoint_dir: run only one. Only checkpoints of this process are removed from it",
+            "%s: its file system has no locks, so nothing prevents a second training run in this "
+            "checkpoint_dir: start only one. Only checkpoints of this process are removed from it",
             folder,
         )
     _locks.add(file)

@@ -1,4 +1,4 @@
-"""Resumption of a training: the state in its last checkpoint, for the work units of this one."""
+"""Resumption of training: the state in the last checkpoint, for this training run's work units."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ logger = logging.getLogger(__name__)
 
 
 class Resumption(NamedTuple):
-    """State from which a training is resumed.
+    """State from which training is resumed.
 
     Attributes
     ----------
@@ -59,7 +59,7 @@ class Resumption(NamedTuple):
         return raw_words, trained
 
     def log(self, folder: Path, n_epochs: int) -> None:
-        """Log the progress of a training of `n_epochs` that resumes from a folder."""
+        """Log the progress of a training run of `n_epochs` that resumes from a folder."""
         position = self.position
         n_done = position.n_units
         n_units = position.n_earlier_units + len(self.epoch.units)
@@ -75,7 +75,7 @@ def load_resumption(
     whole_epoch: EpochUnits,
     max_entries: int,
 ) -> Resumption | None:
-    """Load the last checkpoint of a training; return None if there is none.
+    """Load the last checkpoint of a training run; return None if there is none.
 
     Parameters
     ----------
@@ -83,14 +83,14 @@ def load_resumption(
     config : TrainingConfig
     corpus : EncodedCorpus
     whole_epoch : EpochUnits
-        Units of a whole epoch of this training.
+        Units of a whole epoch of this training run.
     max_entries : int
         Maximum entries of a unit.
 
     Raises
     ------
     CheckpointError
-        If the training cannot be resumed with the units of this one; see `check_cut`.
+        If the checkpoint cannot be resumed with the units of this training run; see `check_cut`.
     """
 
     def take(arrays: dict[str, np.ndarray], state: Any) -> tuple[Tables, Position, str, SavedCut]:

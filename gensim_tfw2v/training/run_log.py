@@ -1,4 +1,4 @@
-"""TensorBoard run of a training, with the training's options and graph."""
+"""TensorBoard log of a training run, with its options and graph."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from gensim_tfw2v.training.training_plan import Plan
 def open_run_log(
     model: Any, plan: Plan, position: Position, read_traffic: Callable[[], Traffic | None]
 ) -> RunLog:
-    """Open the log of a training, and write its options and its graph.
+    """Open the log of a training run, and write its options and its graph.
 
     Parameters
     ----------
@@ -25,13 +25,13 @@ def open_run_log(
     plan : Plan
         Plan of the training. Its option `log` must be set.
     position : Position
-        Progress before this training: that of a checkpoint, or none.
+        Progress before this training run: that of a checkpoint, or none.
     read_traffic : callable
         Function that returns the traffic so far, for `RunLog`.
     """
     config = plan.options
     assert config.log is not None and plan.corpus is not None
-    # the run continues an earlier one in the log, of this model or of a resumed training
+    # the log continues that of earlier training of this model, or of the run that is resumed
     progress = *model._state.logged_until, position.epoch, position.n_units
     log = RunLog(
         config.log,

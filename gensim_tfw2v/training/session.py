@@ -321,7 +321,7 @@ class Training:
         return position.finished[log.epoch]
 
     def finish(self) -> None:
-        """Mark the remaining epochs as finished, so that a resumed training skips them, too."""
+        """Mark the remaining epochs as finished, so that resumed training skips them, too."""
         self.position.end_epochs(self._model.epochs - self.position.epoch, 0)
         self._model_position = copy.deepcopy(self.position)
         self._saved_position = None  # so that `save` writes arrays that a callback has restored

@@ -1,4 +1,4 @@
-"""gensim's callbacks, as a training calls them."""
+"""gensim's callbacks, as training calls them."""
 
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any

@@ -120,7 +120,7 @@ class SubModelTraining(Training):
         self._model_position = copy.deepcopy(self.position)
 
     def save(self) -> None:
-        """Write a checkpoint only before merging: a resumed training may use a different method."""
+        """Write a checkpoint only before merging: resumed training may use a different method."""
         if self._model_position.epoch < self._model.epochs:
             super().save()
 

@@ -138,8 +138,8 @@ class Subwords:
     def scatter(self, vectors: Any, rows: np.ndarray, merged: "MergedRows") -> None:
         """Write the rows to gensim's rows, and rebuild ``wv.vectors``.
 
-        The result depends only on the arguments, so that a training that was resumed from `rows`
-        has the same bits. Rows of a different size replace gensim's.
+        The result depends only on the arguments, so that training that is resumed from `rows` has
+        the same bits. Rows of a different size replace gensim's.
         """
         if vectors.vectors_vocab.shape[1] != rows.shape[1]:
             vectors.vectors_vocab = np.zeros((len(vectors), rows.shape[1]), np.float32)

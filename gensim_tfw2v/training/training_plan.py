@@ -1,4 +1,4 @@
-"""Plan of a training: the choice of engine, regime and sizes, each made once."""
+"""Plan of a training run: the choice of engine, regime and sizes, each made once."""
 
 from __future__ import annotations
 
@@ -176,7 +176,7 @@ class Plan:
     def workers_and_threads(self) -> tuple[int, int]:
         """Number of workers, and of threads per worker. Workers on one machine share its cores.
 
-        A deterministic training on a cluster has the same number of parallel jobs, of one thread
+        Deterministic training on a cluster has the same number of parallel jobs, of one thread
         each, whatever the number of workers.
         """
         options = self.options
@@ -221,7 +221,7 @@ class Plan:
 
     @cached_property
     def round_blocks(self) -> int:
-        """Number of blocks per round of a deterministic training in this process.
+        """Number of blocks per round of deterministic training in this process.
 
         All blocks of a round start from the same rows.
         """

@@ -17,7 +17,7 @@ from gensim_tfw2v.corpus.entry_ranges import EntryRange
 from gensim_tfw2v.corpus.shard_files import ID, Ids
 from gensim_tfw2v.corpus.shards import Shard, UnitCounts, shares
 
-#: Number of epochs of a training, so that those of the next training are numbered differently.
+#: Number of epochs of a training run, so that those of the next run are numbered differently.
 MAX_EPOCHS = 1 << 32
 
 #: Maximum number of walks of an epoch: TensorFlow's tasks count them in int32.
@@ -89,7 +89,7 @@ class WalkShard(Shard):
     max_words : int
         Maximum number of nodes and relations of a walk.
     training : int
-        Number of earlier trainings of the model, so that the walks of this one are new.
+        Number of earlier training runs of the model, so that the walks of this one are new.
     """
 
     is_drawn: ClassVar[bool] = True
@@ -121,7 +121,7 @@ class WalkShard(Shard):
         return self.training * MAX_EPOCHS + epoch
 
     def for_training(self, number: int, first_entry: int) -> "WalkShard":
-        """Return a shard with the walks of a model's training; see `Shard.for_training`."""
+        """Return a shard with the walks of a model's training run; see `Shard.for_training`."""
         return replace(self, training=number)
 
     def source(self, epoch: int) -> bytes:

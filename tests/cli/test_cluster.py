@@ -1,4 +1,4 @@
-"""``tfw2v cluster`` with real tasks, and a training that is killed."""
+"""``tfw2v cluster`` with real tasks, and a training run that is killed."""
 
 import json
 import logging
@@ -117,7 +117,7 @@ RUN_TFW2V = "from gensim_tfw2v.cli.start import main; main()"
 
 
 def test_training_on_tasks_started_by_hand(tfw2v, models, tmp_path, monkeypatch, shared_forks):
-    """Tasks are forks until a training has left them; then they import TensorFlow."""
+    """Tasks are forks until a training run has left them; then they import TensorFlow."""
     start_module = shared_forks(isolated=False).start_module
     monkeypatch.setattr("gensim_tfw2v.cluster.local_cluster.start_module", start_module)
 

@@ -42,7 +42,7 @@ def test_missing_options_default_to_the_model(tfw2v, corpus, tmp_path):
     tfw2v("train", corpus, "-o", output, "--init", tmp_path / "model", "--negative", 7, "--sg")
     found = Word2Vec.load(str(output))
     assert (found.sg, found.window, found.epochs, found.negative) == (1, 3, 5, 7)
-    # the same training in Python
+    # the same training run in Python
     model.negative = 7
     model.build_vocab(corpus_file=str(corpus), update=True)
     model.train(corpus_file=str(corpus), total_examples=model.corpus_count, epochs=5,
@@ -61,7 +61,7 @@ def test_init_uses_early_stopping_and_prints_this_training(tfw2v, tmp_path):
     tfw2v(*again, "-o", tmp_path / "stopped", *stops, "--epochs", 30)
     stopped = TFWord2Vec.load(str(tmp_path / "stopped"))
     assert 1 < len(stopped.history) < 30 and max(stopped.history) == stopped.best_score
-    # a training without early stopping doesn't print or keep the results of an earlier one
+    # training without early stopping doesn't print or keep the results of an earlier run
     shown = tfw2v(*again, "-o", tmp_path / "whole", "--epochs", 3).stdout
     assert "best " not in shown and "words, 3 epochs" in shown
     whole = TFWord2Vec.load(str(tmp_path / "whole"))
@@ -180,7 +180,7 @@ def test_finished_training_resumes_with_more_epochs(finished, tmp_path, monkeypa
     before = Word2Vec.load(str(tmp_path / "model"))
     result = finished(4)
     assert "2 of 4 epochs" in result.stderr and "had been trained before" in result.stdout
-    # learning rates as in one training of four epochs: from half of alpha downwards
+    # learning rates as in one training run of four epochs: from half of alpha downwards
     assert rates[2][0] == pytest.approx((0.025 + 0.0001) / 2)
     after = Word2Vec.load(str(tmp_path / "model"))
     assert after.epochs == 4 and not np.array_equal(after.wv.vectors, before.wv.vectors)

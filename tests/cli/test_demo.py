@@ -8,7 +8,7 @@ def test_demo_shows_neighbours_and_saves_the_model(tfw2v, tmp_path):
     shown = tfw2v("demo", "--cluster", "none", "--epochs", 5, "--out", tmp_path / "model").stdout
     assert "words/s" in shown
     assert all(probe in shown for probe in PROBE_WORDS)
-    assert "palestinian" in shown  # a neighbour of "israeli" in any sound training
+    assert "palestinian" in shown  # a neighbour of "israeli" after any sound training
     assert set(PROBE_WORDS) <= set(Word2Vec.load(str(tmp_path / "model")).wv.key_to_index)
 
 

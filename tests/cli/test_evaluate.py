@@ -144,7 +144,7 @@ def test_run_of_a_training_is_not_overwritten(tfw2v, models, tmp_path):
 
     EventLog(str(tmp_path / "model")).close()
     result = tfw2v("evaluate", models["model"], "--log-dir", tmp_path, status=2)
-    assert "model holds the run of a training: give the scores another name" in result.stderr
+    assert "model holds the log of a training run: give the scores another name" in result.stderr
     result = tfw2v("evaluate", models["model"], "--run", "x", status=2)
     assert "needs --log-dir" in result.stderr
 

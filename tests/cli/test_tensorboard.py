@@ -105,7 +105,7 @@ def test_only_automatically_chosen_ports_are_retried(folder, monkeypatch, port, 
 def test_bad_folders_are_rejected(tfw2v, folder, name, message):
     (folder / "file").touch()
     result = tfw2v("tensorboard", folder / name, status=2)
-    cure = "give the --log-dir of a training"
+    cure = "give the --log-dir of a training run"
     assert result.stderr == f"tfw2v: {folder / name}: {message}; {cure}\n"
 
 

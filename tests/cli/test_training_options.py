@@ -27,7 +27,7 @@ FOLDER = "folder"
 FASTTEXT = ("--fasttext", "--bucket", "50")
 HOSTS = {"ps": ["h:1"], "worker": ["h:2"], "chief": ["h:3"]}
 
-# Options of a training: what is typed, and what the training must then be given. Values are not the
+# Options of a training run: what is typed, and what the run must then be given. Values are not the
 # defaults, nor those of the saved models, unless arrays depend on them.
 #: Attributes of the model.
 ATTRIBUTES = {
@@ -130,7 +130,7 @@ WALK_ARGUMENTS = {
 
 
 def has_walks(arguments, it):
-    """Return whether a training's walks are those of `RandomWalks` with some arguments."""
+    """Return whether the walks of training are those of `RandomWalks` with some arguments."""
     walks = it.source
     expected = RandomWalks(
         "edges.tsv", num_walks=walks.num_walks, walk_length=walks.walk_length, **arguments

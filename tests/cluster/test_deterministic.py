@@ -31,7 +31,7 @@ def assert_same(one, other):
 
 @contextlib.contextmanager
 def ended_in_the_second_epoch(monkeypatch):
-    """End a training after a checkpoint in the middle of its second epoch."""
+    """End training after a checkpoint in the middle of its second epoch."""
     save = Training.save
 
     def save_and_end(training):

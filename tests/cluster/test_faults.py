@@ -37,7 +37,7 @@ def undisturbed(short_units):
 
 
 def alike(model, other):
-    """Return whether two trainings with different orders of units agree."""
+    """Return whether two training runs with different orders of units agree."""
     losses = np.array(model.mean_losses) / other.mean_losses
     return likeness(model, other) > 0.5 and np.abs(losses - 1).max() < 0.05
 
@@ -211,7 +211,7 @@ coordinator.main()
 
 @pytest.fixture
 def standing(shared_forks, monkeypatch):
-    """Cluster that outlives trainings, with coordinators of short timeouts."""
+    """Cluster that outlives training runs, with coordinators of short timeouts."""
     shared_launcher = shared_forks(isolated=False)
     codes = {"gensim_tfw2v.regimes.coordinator": IMPATIENT, "gensim_tfw2v.cluster.server": LATE}
 
@@ -313,7 +313,7 @@ model.save(sys.argv[2] + "/model")
 """
 
 
-@pytest.mark.slow  # a killed training of `tfw2v cluster local` is always tested
+@pytest.mark.slow  # a killed training process of `tfw2v cluster local` is always tested
 @pytest.mark.parametrize("cluster", [[], ["local:ps=1,worker=1"]], ids=["local", "cluster"])
 def test_killed_program_resumes_when_rerun(tmp_path, undisturbed, cluster):
     command = [sys.executable, "-c", RUN, LEE, str(tmp_path), *cluster]

@@ -66,7 +66,7 @@ def hosts():
 
 @pytest.fixture
 def train(hosts, tmp_path):
-    """Return a function that starts tasks and a training on them; print logs at the end."""
+    """Return a function that starts tasks and a training program on them; print logs at the end."""
     clusters = []
 
     def start(epochs, **more):

@@ -1,4 +1,4 @@
-"""Workers that are lost for good, and workers that come back, within one training."""
+"""Workers that are lost for good, and workers that come back, within one training run."""
 
 import os
 import signal
@@ -21,7 +21,7 @@ MAX_SECONDS = 120
 
 @pytest.fixture
 def running(shared_forks, monkeypatch):
-    """A cluster that outlives trainings, and does not restart its workers."""
+    """A cluster that outlives training runs, and does not restart its workers."""
     for name in ("UNIT_ENTRIES", "CLUSTER_ENTRIES"):
         monkeypatch.setattr(f"gensim_tfw2v.unit_sizes.{name}", 4096)
     with LocalCluster(1, 2, process_launcher=shared_forks(isolated=False)) as running:
@@ -59,7 +59,7 @@ def test_worker_that_is_lost_for_good_is_not_waited_for(running, regime):
 
 
 class Stopped(Exception):
-    """End of a training that has lasted long enough."""
+    """End of a training run that has lasted long enough."""
 
 
 @pytest.mark.slow

@@ -1,4 +1,4 @@
-"""Tasks that outlive trainings, and free their memory and threads afterwards."""
+"""Tasks that outlive training runs, and free their memory and threads afterwards."""
 
 import contextlib
 import os
@@ -105,7 +105,7 @@ def program(code, cluster, **options):
 
 @pytest.fixture(scope="module")
 def running(kept_forks):
-    """Cluster of tasks that are forks until the first training leaves them."""
+    """Cluster of tasks that are forks until the first training run leaves them."""
     launcher = SharedLauncher(isolated=False)
     with LocalCluster(1, 1, ready_seconds=120, process_launcher=launcher) as running:
         yield running
@@ -154,7 +154,7 @@ def is_as_before(running, before, seconds=180):
 
 
 def used_when_restarted(standing):
-    """Return memory and threads of tasks that have restarted, as they do after each training."""
+    """Return memory and threads of tasks that have restarted, as after each training run."""
     if not all(renewals(standing)):
         train_with_a_recovery(standing.cluster)
         wait_for_renewals(standing, [1, 1])
@@ -231,7 +231,7 @@ def test_training_is_rejected_while_tasks_restart(kept_forks):
             assert one.stdout.readline() == b"here\n"
             one.kill()
         for task in tasks:
-            assert b"restarts: the last training has left" in task.stdout.readline()
+            assert b"restarts: the last training run has ended" in task.stdout.readline()
         with program(STAY, cluster, stderr=subprocess.STDOUT) as late:
             refused = 0
             while refused < len(tasks):

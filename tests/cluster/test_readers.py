@@ -112,7 +112,7 @@ def sentences_of(corpus: EncodedCorpus, model):
 def test_machines_of_workers_read_the_corpus(
     source, launcher, shards, tmp_path, monkeypatch, caplog
 ):
-    """Uses its own tasks, because tasks restart after a training."""
+    """Uses its own tasks, because tasks restart after a training run."""
     coordinators = "gensim_tfw2v.cluster.local_cluster.start_module"
     monkeypatch.setattr(coordinators, launcher.start_module)
     corpus = {"corpus_file": LEE} if source == "file" else {"sentences": PathLineSentences(shards)}

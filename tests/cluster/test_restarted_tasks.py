@@ -171,7 +171,7 @@ def numbers(folder):
 
 @contextlib.contextmanager
 def training(folder, cluster, *options):
-    """Start a training, wait until it has written checkpoints, and yield its process."""
+    """Start a training process, wait until it has written checkpoints, and yield it."""
     environment = os.environ | {"TF_CONFIG": cluster.tf_config("chief", 0)}
     with (folder / "training").open("wb") as log:
         process = subprocess.Popen(command(folder, *options), env=environment, stderr=log)
@@ -187,7 +187,7 @@ def error_of(folder):
     return (folder / "training").read_text("utf-8", "replace").rpartition("\r")[2]
 
 
-@pytest.mark.slow  # 20 trainings
+@pytest.mark.slow  # 20 training runs
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL])
 @pytest.mark.parametrize("seed", range(10))
 def test_trainings_end_well_although_all_tasks_are_killed_at_once(tmp_path, number, seed):

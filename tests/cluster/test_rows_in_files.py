@@ -166,7 +166,7 @@ with pytest.MonkeyPatch.context() as patch:
 
 @pytest.fixture(scope="module")
 def killed_folder(short_units, tmp_path_factory):
-    """Folder of a training that was killed after a checkpoint that 2 ps tasks had written."""
+    """Folder of a training run that was killed after a checkpoint that 2 ps tasks had written."""
     folder = tmp_path_factory.mktemp("killed")
     program = [sys.executable, "-c", KILLED_PROGRAM, folder]
     assert subprocess.run(program, timeout=300).returncode == -signal.SIGKILL

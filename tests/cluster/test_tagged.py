@@ -75,7 +75,7 @@ def test_clusters_train_documents_as_threads_do(where, options):
     assert not servers()
 
 
-@pytest.mark.slow  # kills in trainings of words are always tested
+@pytest.mark.slow  # kills during training of words are always tested
 @pytest.mark.usefixtures("shared_forks")
 def test_killed_tasks_are_restarted(monkeypatch):
     killer = Killer(monkeypatch, ("worker", 0), ("ps", 1))

@@ -1,4 +1,4 @@
-"""Logs of a training, as TensorBoard reads them."""
+"""Logs of training, as TensorBoard reads them."""
 
 import copy
 import logging
@@ -26,7 +26,7 @@ OPTIONS = dict(corpus_file=LEE, sg=1, vector_size=24, workers=2, epochs=6, seed=
 
 @pytest.fixture(autouse=True)
 def points_at_once(monkeypatch, short_layouts):
-    """Write a point per unit, because these trainings are short."""
+    """Write a point per unit, because these training runs are short."""
     monkeypatch.setattr(monitor_run, "MIN_INTERVAL", 0.0)
     monkeypatch.setattr(monitor_run, "N_CLOSE_POINTS", 10**9)
     monkeypatch.setattr("gensim_tfw2v.unit_sizes.UNIT_ENTRIES", 8192)
@@ -206,7 +206,7 @@ def test_log_dir_of_another_training_logs_a_warning(tmp_path, caplog):
         with caplog.at_level(logging.WARNING, "gensim_tfw2v"):
             TFWord2Vec(**OPTIONS | {"epochs": 1}, log_dir=tmp_path)
     (warning,) = caplog.records
-    assert "already contains the run of a training" in warning.getMessage()
+    assert "already contains the log of another training run" in warning.getMessage()
     assert str(tmp_path) in warning.getMessage()
 
 

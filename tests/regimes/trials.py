@@ -1,4 +1,4 @@
-"""Small training that any regime can run, and a reference by sequential units."""
+"""Small training run that any regime can do, and a reference by sequential units."""
 
 from pathlib import Path
 

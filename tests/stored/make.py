@@ -46,7 +46,7 @@ MODELS = {
     "doc2vec-concat": (TFDoc2Vec, "integer tags", {"dm": 1, "dm_concat": 1, "window": 2}),
 }
 
-#: Models whose trainings are also stored as they are after `STOPPED_AFTER` epochs.
+#: Models whose training runs are also stored as they are after `STOPPED_AFTER` epochs.
 STOPPED = ("both-losses", "fasttext", "doc2vec-dm")
 STOPPED_AFTER = 3
 
@@ -58,11 +58,11 @@ CONVERTED = {
 
 
 class Stopped(Exception):
-    """End of a training before its last epoch."""
+    """End of training before its last epoch."""
 
 
 class StopAfter(CallbackAny2Vec):
-    """Callback that stops a training after some of its epochs."""
+    """Callback that stops training after some of its epochs."""
 
     def __init__(self, epochs):
         self.epochs_left = epochs
@@ -132,7 +132,7 @@ def add_contents(entry):
 
 
 def store_checkpoints(class_, corpus, options):
-    """Store the checkpoints of a training that was stopped; return their entry."""
+    """Store the checkpoints of a training run that was stopped; return their entry."""
     folder = Path(f"checkpoints-{class_.__name__}")
     with contextlib.suppress(Stopped):
         callbacks = [StopAfter(STOPPED_AFTER)]
@@ -164,7 +164,7 @@ def main():
         sys.exit(f"{folder} exists: later versions must read what was stored then")
     folder.mkdir()
     os.chdir(folder)
-    # Every processor has this kernel, so that stored trainings resume with equal rounding.
+    # Every processor has this kernel, so that stored training runs resume with equal rounding.
     os.environ["TFW2V_ISA"] = "portable"
     try:
         with mock.patch("platform.platform", lambda *_, **__: "Linux"):  # part of a model's history

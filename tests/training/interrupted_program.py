@@ -44,7 +44,7 @@ class Case(NamedTuple):
 
     @property
     def is_exact(self):
-        """Return whether each training has the same bits."""
+        """Return whether each training run has the same bits."""
         return self.deterministic or self.cluster != "local:ps=2,worker=2" and self.workers == 1
 
 

@@ -34,7 +34,7 @@ CLASSES = {
 LOCAL_ENTRIES = 3000
 #: Minimum entries of a work unit on a cluster.
 MIN_ENTRIES = 500
-#: Seconds between the reports of two units, so that a training lasts long enough to be killed.
+#: Seconds between the reports of two units, so that training lasts long enough to be killed.
 PAUSE_SECONDS = 0.02
 
 
@@ -57,8 +57,8 @@ def train(name, way, folder, log, started):
     """Train a model of a class, with checkpoints in `folder`.
 
     The file `log` gets a line when training begins or resumes, and a line for each trained unit.
-    The connection `started` gets a message after the first unit. The losses of a complete training
-    are written next to the log.
+    The connection `started` gets a message after the first unit. The losses of a complete run are
+    written next to the log.
     """
     unit_sizes.UNIT_ENTRIES = LOCAL_ENTRIES
     unit_sizes.PAIRED_ENTRIES = LOCAL_ENTRIES

@@ -24,7 +24,7 @@ TRAINING = {"vector_size": 4}
 
 
 def position(epoch, done):
-    """Position of a training that has trained these units of an epoch."""
+    """Position of a training run that has trained these units of an epoch."""
     return Position(
         epoch=epoch, done=set(done), sentences=2 * len(done), trained=7 * len(done),
         raw_words=12 * len(done), losses=[[1.5, 3.0]], finished=[(28, 50, 4)] * epoch,

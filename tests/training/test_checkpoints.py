@@ -1,4 +1,4 @@
-"""Checkpoints are complete or ignored, and belong to one training."""
+"""Checkpoints are complete or ignored, and belong to one training run."""
 
 import errno
 import json
@@ -195,7 +195,7 @@ time.sleep(60)
 
 def test_folder_in_use_raises(tmp_path):
     lock = lock_folder(tmp_path / "new")
-    with pytest.raises(CheckpointError, match="new: another training is using this"):
+    with pytest.raises(CheckpointError, match="new: another training run is using this"):
         lock_folder(tmp_path / "new")
     lock.close()
     lock_folder(tmp_path / "new").close()
@@ -208,7 +208,7 @@ def test_killed_process_releases_its_lock(tmp_path):
     )  # fmt: skip
     try:
         assert process.stdout.readline() == "held\n"
-        with pytest.raises(CheckpointError, match="another training"):
+        with pytest.raises(CheckpointError, match="another training run"):
             lock_folder(tmp_path)
         process.kill()
         process.wait()

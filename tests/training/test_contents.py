@@ -323,7 +323,7 @@ def test_copies_train_while_the_model_is_trained_with_folders_of_their_own(tmp_p
             twin = copy.deepcopy(model)
             with pytest.raises(RuntimeError, match="use a copy .*with its own checkpoint_dir"):
                 model.train(common_texts, total_examples=9, epochs=1)
-            with pytest.raises(CheckpointError, match="another training is using"):
+            with pytest.raises(CheckpointError, match="another training run is using"):
                 twin.train(common_texts, total_examples=9, epochs=1)
             twin.checkpoint_dir = tmp_path / "b"
             twin.train(common_texts, total_examples=9, epochs=1)

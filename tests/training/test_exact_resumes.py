@@ -1,4 +1,4 @@
-"""A training that is interrupted and resumed has the bits of an uninterrupted one."""
+"""A training run that is interrupted and resumed has the bits of an uninterrupted one."""
 
 import os
 import pickle
@@ -76,7 +76,7 @@ def test_killed_and_resumed_at_any_epoch_equals_uninterrupted(name, deterministi
         with pytest.raises(Ended):
             kind(corpus, **options, callbacks=[EndedAt(epoch)])
         assert_same(kind(corpus, **options), expected)
-    assert_same(kind(corpus, **options), expected)  # a finished training, run again
+    assert_same(kind(corpus, **options), expected)  # a finished training run, started again
 
 
 @pytest.mark.parametrize(
@@ -85,7 +85,7 @@ def test_killed_and_resumed_at_any_epoch_equals_uninterrupted(name, deterministi
 def test_killed_and_resumed_in_an_epoch_equals_uninterrupted(
     name, deterministic, tmp_path, monkeypatch
 ):
-    """A deterministic training is resumed with other numbers of threads."""
+    """Deterministic training is resumed with other numbers of threads."""
     monkeypatch.setattr("gensim_tfw2v.unit_sizes.UNIT_ENTRIES", 1024)
     monkeypatch.setattr("gensim_tfw2v.unit_sizes.PAIRED_ENTRIES", 1024)
     kind, corpus, options = CLASSES[name]

@@ -1,4 +1,4 @@
-"""Checkpoints on a file system without locks, where two trainings may share a folder."""
+"""Checkpoints on a file system without locks, where two training runs may share a folder."""
 
 import os
 import shutil
@@ -37,7 +37,7 @@ class WaitForOther(CallbackAny2Vec):
         Path(f"{own}.trains").touch()
         end = time.monotonic() + 120
         while not Path(f"{other}.trains").exists():
-            assert time.monotonic() < end, "the other training has not started"
+            assert time.monotonic() < end, "the other training run has not started"
             time.sleep(0.01)
 
 
@@ -49,7 +49,7 @@ model = TFWord2Vec(
 model.save(own)
 """
 
-WARNING = "its file system has no locks, so nothing prevents a second training"
+WARNING = "its file system has no locks, so nothing prevents a second training run"
 
 
 @pytest.fixture
@@ -82,7 +82,7 @@ def test_equal_trainings_in_one_folder_delete_nothing_of_each_other(tmp_path, wi
         assert "no checkpoint was written" not in error and "damaged" not in error
         assert len(Word2Vec.load(str(model)).wv) > 1000
     names = {path.name for path in folder.iterdir() if path.is_dir()}
-    assert len(names) == 4  # the last two of each training
+    assert len(names) == 4  # the last two of each training run
     assert not any("unfinished" in name for name in names)
 
 

@@ -121,5 +121,5 @@ def test_checkpoints_of_another_tree_are_refused(tmp_path):
     other = made()
     other.wv.set_vecattr("human", "count", 99)
     other.create_binary_tree()
-    with pytest.raises(CheckpointError, match="of a different training: it has tree='"):
+    with pytest.raises(CheckpointError, match="of a different training run: it has tree='"):
         train(other)

@@ -89,7 +89,7 @@ def run(case, folder, result, signals=(), moment=0.0):
 
 @pytest.fixture(scope="module")
 def undisturbed(tmp_path_factory):
-    """Function of a case: weights of an uninterrupted training, and the seconds that it takes."""
+    """Function of a case: weights of an uninterrupted run, and the seconds that it takes."""
 
     @functools.cache
     def train(case):
@@ -118,7 +118,7 @@ def units_between(before, after, n_units):
 
 
 def check(case, signals, moment, folder, undisturbed):
-    # a training whose bits differ each time is compared with none, and takes about this long
+    # a training run whose bits differ each time is compared with none, and takes about this long
     expected, seconds = undisturbed(case) if case.is_exact else ({}, 2.0)
     run(case, folder / "checkpoints", folder / "result", SIGNALS[signals], moment * seconds)
     words_of_unit = json.loads((folder / "result" / "units.json").read_text())

@@ -41,7 +41,7 @@ def corpus():
 
 
 def partial_position(units, done):
-    """Return the position of a training that has trained the units with these numbers."""
+    """Return the position of a training run that has trained the units with these numbers."""
     position = Position(epoch=1, losses=[[3.0, 2.0]], total_loss=8.0, finished=[(1, 2, 3)])
     for number in done:
         position.done.add(number)
@@ -146,7 +146,7 @@ def test_deterministic_training_is_not_resumed_with_a_different_cut(tmp_path, mo
     options = {"deterministic": True}
     train_in_parts(case, tmp_path, [2000], monkeypatch, [], is_complete=False, **options)
     log = []
-    with pytest.raises(CheckpointError, match=f"{tmp_path} has a checkpoint of a deterministic"):
+    with pytest.raises(CheckpointError, match=f"{tmp_path} has a checkpoint of deterministic"):
         train_in_parts(case, tmp_path, [3100], monkeypatch, log, **options)
     assert not log
     train_in_parts(case, tmp_path, [2000], monkeypatch, log, **options)

@@ -104,7 +104,7 @@ def test_finished_sub_models_are_kept_if_the_cut_has_changed(tmp_path, monkeypat
 
 
 def test_partial_epoch_is_resumed_under_another_regime(tmp_path, monkeypatch):
-    """A training that has begun on shared tables continues with workers that have copies."""
+    """A training run that has begun on shared tables continues with workers that have copies."""
     options = OPTIONS | {"checkpoint_dir": tmp_path, "compute_loss": True}
     save = Training.save
 

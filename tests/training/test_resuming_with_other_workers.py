@@ -1,4 +1,4 @@
-"""Trainings that are killed, and resumed with other numbers of workers, threads and ps tasks."""
+"""Training that is killed, and resumed with other numbers of workers, threads and ps tasks."""
 
 import contextlib
 import json
@@ -134,7 +134,7 @@ def read_losses(folder):
 
 @pytest.fixture(scope="module")
 def undisturbed(tmp_path_factory):
-    """Function of a class and a way: mean losses of an uninterrupted training."""
+    """Function of a class and a way: mean losses of an uninterrupted training run."""
     losses = {}
 
     def train(name, way):
@@ -195,7 +195,7 @@ def draw_kills(n_cases, seed):
         clusters = [way for way in WAYS if way.cluster]
         first = draws.choice(WAYS if victim == "program" else clusters)
         ways = [first, *draws.sample([way for way in WAYS if way != first], draws.randint(1, 3))]
-        # a training on one worker has 24 units, and its tasks end with it
+        # a training run on one worker has 24 units, and its tasks end with it
         max_units = 25 if victim == "program" else 15
         kills = [(draws.randint(1, max_units), 0.1 * draws.random(), victim) for _ in ways[1:]]
         cases.append((names[number % 3], ways, kills))

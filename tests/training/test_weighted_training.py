@@ -1,4 +1,4 @@
-"""Trainings on sentences with weights, which are those of repeated sentences."""
+"""Training on sentences with weights, which equals that on repeated sentences."""
 
 import numpy as np
 import pytest
@@ -102,7 +102,7 @@ def test_each_training_has_new_draws(monkeypatch):
 
 
 class Interrupt:
-    """Callback that stops a training at the start of its second epoch."""
+    """Callback that stops training at the start of its second epoch."""
 
     def on_train_begin(self, model): ...
     def on_train_end(self, model): ...

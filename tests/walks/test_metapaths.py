@@ -1,4 +1,4 @@
-"""Walks along metapaths: their types, readers of types, trainings, and errors."""
+"""Walks along metapaths: their types, readers of types, training, and errors."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Walks as a corpus: their order, their names, their counts, and trainings on one machine."""
+"""Walks as a corpus: their order, their names, their counts, and training on one machine."""
 
 import numpy as np
 import pytest
