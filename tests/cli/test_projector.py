@@ -7,6 +7,7 @@ from gensim.models import Doc2Vec, Word2Vec
 from gensim_tfw2v.cli.tensorboard import projector
 from gensim_tfw2v.monitor.projector import write_projector
 from gensim_tfw2v.monitor.tensorboard_log import PROJECTOR_WORDS
+from tests.monitor.projector_files import read
 
 
 @pytest.mark.parametrize("form", ["model", "vectors.kv", "text.txt", "binary.bin"])
@@ -14,9 +15,9 @@ def test_every_format_is_written(tfw2v, models, tmp_path, form):
     shown = tfw2v("projector", models[form], "--log-dir", tmp_path / "runs" / "a").stdout
     vectors = Word2Vec.load(str(models["model"])).wv
     assert f"{len(vectors):,} of {len(vectors):,} x 8 dimensions" in shown
-    (tensor,) = (tmp_path / "runs" / "a" / "projector").glob("*.bytes")
-    assert str(tensor) in shown
-    written = np.fromfile(tensor, "<f4").reshape(vectors.vectors.shape)
+    folder = tmp_path / "runs" / "a"
+    tensor, written, _ = read(folder)
+    assert str(folder / tensor.tensor_path) in shown
     np.testing.assert_allclose(written, vectors.vectors, atol=1e-6)
 
 

@@ -14,6 +14,7 @@ from tensorboard.plugins.projector.projector_config_pb2 import ProjectorConfig
 from gensim_tfw2v.monitor import projector
 from gensim_tfw2v.monitor.projector import write_projector
 from gensim_tfw2v.monitor.word_groups import MAX_CLUSTERS, bands, norms
+from tests.monitor.projector_files import embeddings, read
 from tests.served import tensorboard
 
 ODD_WORDS = [
@@ -48,27 +49,6 @@ def vectors_of(words, values=None, counts=None):
         for word, count in zip(words, counts, strict=True):
             vectors.set_vecattr(word, "count", count)
     return vectors
-
-
-def embeddings(folder):
-    config = text_format.Parse((folder / "projector_config.pbtxt").read_text(), ProjectorConfig())
-    return list(config.embeddings)
-
-
-def read(folder, embedding=None):
-    """Return the configuration, the vectors and the table, as TensorBoard reads them."""
-    if embedding is None:
-        (embedding,) = embeddings(folder)
-    path = folder / embedding.tensor_path
-    values = (
-        np.fromfile(path, "<f4").reshape(embedding.tensor_shape)
-        if path.suffix == ".bytes"
-        else np.loadtxt(path, np.float32, delimiter="\t", ndmin=2)
-    )
-    assert values.shape == tuple(embedding.tensor_shape)
-    content = (folder / embedding.metadata_path).read_bytes().decode()
-    assert content.endswith("\n")
-    return embedding, values, [row.split("\t") for row in content[:-1].split("\n")]
 
 
 def test_projector_files_hold_vectors_and_metadata(tmp_path):
