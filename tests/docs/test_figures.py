@@ -165,6 +165,17 @@ def test_readme_ratios_equal_the_measured(label, study, setting, engine):
     assert {"× gensim": shown["× gensim"]} == measured_row(study, setting, engine, ["× gensim"])
 
 
+@pytest.mark.parametrize("path", [README, ROOT / "docs/benchmarks.md"], ids=lambda path: path.stem)
+def test_speeds_with_bfloat16_equal_the_measured(path):
+    ratios = [
+        measured_row("speed-65m-avx512", setting, OURS, ["× gensim"])["× gensim"]
+        for setting in ("sg100", "cbow100")
+    ]
+    text = re.sub(r"\]\([^)]*\)|\[", "", path.read_text(encoding="utf-8"))
+    told = "{} times as fast as gensim with skip-gram, and {} times as fast with CBOW"
+    assert told.format(*ratios) in " ".join(text.split())
+
+
 @pytest.mark.parametrize("graph", ["BlogCatalog", "PPI", "Wikipedia"])
 def test_readme_times_of_graphs_equal_the_measured(graph):
     shown = row_of(README.read_text(encoding="utf-8"), graph)
