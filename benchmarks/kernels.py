@@ -112,13 +112,13 @@ def answer(fastest: Mapping[str, Any], kernels: Sequence[str]) -> list[str]:
 
 def parser() -> argparse.ArgumentParser:
     """Make the parser of the command line."""
-    argument_parser = shared_parser("benchmarks.kernels", __doc__, "corpus")
+    argument_parser = shared_parser("benchmarks.kernels", __doc__, "corpus", "--name")
+    argument_parser.set_defaults(name="kernels")
     add = argument_parser.add_argument
     add("--rounds", type=at_least(1), default=3, help="number of rounds; the fastest counts (3)")
     add("--objectives", nargs="+", default=[*OBJECTIVES], choices=OBJECTIVES, metavar="NAME")
     add("--kernels", nargs="+", metavar="NAME", help="all that this processor can run")
     add("--out", type=Path, help="folder for NAME.json and NAME.md")
-    add("--name", default="kernels", help="name of the results (%(default)s)")
     return argument_parser
 
 

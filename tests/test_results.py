@@ -48,6 +48,15 @@ def test_study_of_graphs_gets_its_graphs_and_is_not_run_without(given):
     )
 
 
+def test_study_of_one_maker_is_not_run_on_processors_of_another(given, monkeypatch):
+    monkeypatch.setattr(results, "cpu_model", lambda: "Intel(R) Xeon(R) Processor")
+    lacks = [
+        describe_lack(Study("kernels", "kernels", 1, maker=maker), given)
+        for maker in ("", "Intel", "AMD")
+    ]
+    assert lacks == [None, None, "a processor of AMD"]
+
+
 def test_each_page_of_results_has_a_study():
     pages = {path.stem for path in results.RESULTS.glob("*.md")}
     assert pages <= {study.name for study in STUDIES}
